@@ -1,0 +1,31 @@
+# gangway_library(<folder> [DEPS <folder>...] [LIBS <target>...])
+#
+# Makes the library gangway_<folder> of src/<folder>, and <folder>_test of the *_test.cc files beside the sources.
+# DEPS are the other folders it may include: the link line is the first guard of the layers, tools/check_layers.py
+# the second.
+function(gangway_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM ARG_DEPS PREPEND gangway_)
+  list(TRANSFORM ARG_TEST_DEPS PREPEND gangway_)
+
+  if(sources)
+    add_library(gangway_${name} STATIC ${sources})
+    target_include_directories(gangway_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(gangway_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS})
+  else()
+    add_library(gangway_${name} INTERFACE)
+    target_include_directories(gangway_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(gangway_${name} INTERFACE ${ARG_DEPS} ${ARG_LIBS})
+  endif()
+
+  if(GANGWAY_TESTS AND tests)
+    find_package(GTest REQUIRED)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE gangway_${name} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main rapidcheck)
+    add_test(NAME ${name} COMMAND ${name}_test)
+  endif()
+endfunction()

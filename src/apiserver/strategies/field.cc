@@ -1,0 +1,163 @@
+#include "apiserver/strategies/field.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/quote.h"
+
+namespace gangway::apiserver {
+
+std::string shown(const json::Value& value) {
+  if (value.is_string()) return quoted(value.get_string());
+  return json::serialize(value);
+}
+
+Field Field::operator[](std::string_view key) const {
+  const json::Value* child = value_ && value_->is_object() ? value_->get_object().if_contains(key) : nullptr;
+  if (path_.empty()) return {child, std::string(key), *causes_};
+  std::string path;
+  path.reserve(path_.size() + 1 + key.size());
+  path.append(path_).append(1, '.').append(key);
+  return {child, std::move(path), *causes_};
+}
+
+Field Field::key(std::string_view key) const {
+  const json::Value* child = value_ && value_->is_object() ? value_->get_object().if_contains(key) : nullptr;
+  return {child, fmt::format("{}[{}]", path_, key), *causes_};
+}
+
+Field Field::at(std::size_t index) const {
+  const json::Value* child = value_ && value_->is_array() ? value_->get_array().if_contains(index) : nullptr;
+  return {child, fmt::format("{}[{}]", path_, index), *causes_};
+}
+
+std::vector<Field> Field::items() const {
+  std::vector<Field> items;
+  if (!value_ || !value_->is_array()) return items;
+  items.reserve(value_->get_array().size());
+  for (std::size_t i = 0; i < value_->get_array().size(); ++i) items.push_back(at(i));
+  return items;
+}
+
+std::vector<std::pair<std::string_view, Field>> Field::entries() const {
+  std::vector<std::pair<std::string_view, Field>> entries;
+  if (!value_ || !value_->is_object()) return entries;
+  for (const auto& [name, value] : value_->get_object()) {
+    entries.emplace_back(name, Field(&value, fmt::format("{}[{}]", path_, std::string_view(name)), *causes_));
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return entries;
+}
+
+bool Field::empty() const {
+  if (!value_) return true;
+  return (value_->is_string() || value_->is_array() || value_->is_object()) && size() == 0;
+}
+
+std::size_t Field::size() const {
+  if (!value_) return 0;
+  if (value_->is_array()) return value_->get_array().size();
+  if (value_->is_object()) return value_->get_object().size();
+  return value_->is_string() ? value_->get_string().size() : 0;
+}
+
+std::string_view Field::text() const {
+  return value_ && value_->is_string() ? std::string_view(value_->get_string()) : std::string_view();
+}
+
+std::optional<std::int64_t> Field::integer() const {
+  if (!value_) return std::nullopt;
+  if (value_->is_int64()) return value_->get_int64();
+  if (value_->is_uint64()) return static_cast<std::int64_t>(value_->get_uint64());
+  return std::nullopt;
+}
+
+bool Field::flag() const {
+  return value_ && value_->is_bool() && value_->get_bool();
+}
+
+std::optional<Quantity> Field::quantity() const {
+  if (!value_) return std::nullopt;
+  auto parsed = Quantity::parse(value_->is_string() ? std::string(value_->get_string()) : json::serialize(*value_));
+  if (!parsed) return std::nullopt;
+  return std::move(*parsed);
+}
+
+bool Field::same_as(const Field& other) const {
+  if (!value_ || !other.value_) return empty() && other.empty();
+  return json::equal(*value_, *other.value_);
+}
+
+void Field::refuse(std::string_view reason, std::string message) const {
+  causes_->push_back(Cause{std::string(reason), std::move(message), path_});
+}
+
+void Field::required(std::string_view detail) const {
+  refuse("FieldValueRequired", detail.empty() ? "Required value" : fmt::format("Required value: {}", detail));
+}
+
+void Field::forbidden(std::string_view detail) const {
+  refuse("FieldValueForbidden", fmt::format("Forbidden: {}", detail));
+}
+
+void Field::invalid(std::string_view detail) const {
+  invalid(value_ ? *value_ : json::Value(""), detail);
+}
+
+void Field::invalid(const json::Value& value, std::string_view detail) const {
+  refuse("FieldValueInvalid", fmt::format("Invalid value: {}: {}", shown(value), detail));
+}
+
+void Field::invalid_each(const std::vector<std::string>& details) const {
+  for (const auto& detail : details) invalid(detail);
+}
+
+void Field::duplicate() const {
+  duplicate(value_ ? *value_ : json::Value(""));
+}
+
+void Field::duplicate(const json::Value& value) const {
+  refuse("FieldValueDuplicate", fmt::format("Duplicate value: {}", shown(value)));
+}
+
+void Field::not_supported(std::initializer_list<std::string_view> supported) const {
+  not_supported(std::span(supported.begin(), supported.size()));
+}
+
+void Field::not_supported(std::span<const std::string_view> supported) const {
+  std::string list;
+  for (auto value : supported) {
+    if (!list.empty()) list += ", ";
+    list += quoted(value);
+  }
+  refuse("FieldValueNotSupported",
+         fmt::format("Unsupported value: {}: supported values: {}", value_ ? shown(*value_) : "\"\"", list));
+}
+
+void Field::too_long(std::size_t most_bytes) const {
+  refuse("FieldValueTooLong", fmt::format("Too long: may not be more than {} bytes", most_bytes));
+}
+
+void Field::too_many(std::size_t most) const {
+  refuse("FieldValueTooMany", fmt::format("Too many: {}: must have at most {} items", size(), most));
+}
+
+void Field::one_of(std::initializer_list<std::string_view> supported) const {
+  if (!value_ || std::find(supported.begin(), supported.end(), text()) != supported.end()) return;
+  not_supported(supported);
+}
+
+void Field::not_negative() const {
+  if (auto number = integer(); number && *number < 0) invalid("must be greater than or equal to 0");
+}
+
+void Field::positive() const {
+  if (auto number = integer(); number && *number <= 0) invalid("must be greater than 0");
+}
+
+void Field::immutable(const Field& before) const {
+  if (!same_as(before)) invalid("field is immutable");
+}
+
+}  // namespace gangway::apiserver

@@ -34,6 +34,7 @@ struct HttpPeer {
   std::string common_name;                 // empty: no client certificate
   std::vector<std::string> organizations;  // groups
   std::string address;                     // "127.0.0.1:4321"
+  std::string certificate_error;           // why the certificate that was offered does not count
 };
 
 struct HttpRequest {

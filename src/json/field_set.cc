@@ -102,8 +102,22 @@ std::strong_ordering compare_parsed(std::string_view a, std::string_view b) {
   return order(left->size(), right->size());
 }
 
+// The integer that position `at` is inside of or right behind; nullopt when that is something else.
+std::optional<std::int64_t> integer_around(std::string_view text, std::size_t at) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || c == '-'; };
+  std::size_t begin = at;
+  while (begin > 0 && is_digit(text[begin - 1])) --begin;
+  // Digits behind a point or an exponent belong to a larger number.
+  if (begin > 0 && text[begin - 1] != ':' && text[begin - 1] != ',') return std::nullopt;
+  std::int64_t number = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + begin, last, number);
+  if (error != std::errc() || (end != last && *end != ',' && *end != '}')) return std::nullopt;
+  return number;
+}
+
 // Orders canonical JSON as its values are ordered. Two plain strings with a common start, the usual case, are decided
-// at their first difference; anything else is parsed.
+// at their first difference, and so are two integers; anything else is parsed.
 std::strong_ordering compare_json(std::string_view a, std::string_view b) {
   const std::size_t common =
       static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -113,7 +127,11 @@ std::strong_ordering compare_json(std::string_view a, std::string_view b) {
     if (a[i] == '\\') return compare_parsed(a, b);
     if (a[i] == '"') in_string = !in_string;
   }
-  if (!in_string || common >= a.size() || common >= b.size() || a[common] == '\\' || b[common] == '\\') {
+  if (!in_string) {
+    const std::optional<std::int64_t> left = integer_around(a, common), right = integer_around(b, common);
+    return left && right ? order(*left, *right) : compare_parsed(a, b);
+  }
+  if (common >= a.size() || common >= b.size() || a[common] == '\\' || b[common] == '\\') {
     return compare_parsed(a, b);
   }
   // A quote ends the string, so that it is the shorter one.

@@ -150,6 +150,14 @@ class Merger {
   }
 
  private:
+  // Kubernetes answers 400 for directives that are malformed, and 500 for those that it does not know or that do not
+  // fit the list; clients see the same codes here.
+  Error misfit(std::string what) const {
+    Error result = error(std::move(what));
+    result.reason = Reason::kInternalError;
+    return result;
+  }
+
   Error error(std::string what) const {
     std::string where;
     for (const std::string& step : path_) where += where.empty() || step[0] == '[' ? step : "." + step;
@@ -162,7 +170,7 @@ class Merger {
       return {};
     }
     if (directive != "replace") {
-      return error("unknown $patch directive " + serialize(directive) + "; known are \"replace\" and \"delete\"");
+      return misfit("unknown $patch directive " + serialize(directive) + "; known are \"replace\" and \"delete\"");
     }
     Value replacement = changes;
     replacement.get_object().erase(kPatch);
@@ -254,7 +262,7 @@ class Merger {
       if (directive_of(item) != nullptr) continue;
       const std::size_t place = index_of(order, item, merge_key);
       if (place == kNowhere || place < at) {
-        return error("the order of " + std::string(field) + " does not match $setElementOrder/" + std::string(field));
+        return misfit("the order of " + std::string(field) + " does not match $setElementOrder/" + std::string(field));
       }
       at = place;
     }
@@ -265,7 +273,7 @@ class Merger {
     for (const Value& item : items) {
       const Object* object = item.if_object();
       if (object != nullptr && !merge_key.empty() && !object->contains(merge_key)) {
-        return error("an item of " + std::string(field) + " lacks the merge key \"" + merge_key + "\"");
+        return misfit("an item of " + std::string(field) + " lacks the merge key \"" + merge_key + "\"");
       }
     }
     return {};
@@ -304,11 +312,15 @@ class Merger {
     bool has_objects = false, has_scalars = false;
     for (const Array* list : {std::as_const(original).if_array(), &patch}) {
       for (const Value& item : *list) {
-        if (item.is_array()) return error("lists of lists are not supported");
+        if (item.is_array()) {
+          Error nested = error("lists of lists are not supported");
+          nested.reason = Reason::kInvalid;
+          return nested;
+        }
         (item.is_object() ? has_objects : has_scalars) = true;
       }
     }
-    if (has_objects && has_scalars) return error("a list must not mix objects and other values");
+    if (has_objects && has_scalars) return misfit("a list must not mix objects and other values");
     return has_objects ? merge_objects(items, patch, *schema) : merge_scalars(items, patch);
   }
 
@@ -323,7 +335,7 @@ class Merger {
 
   Result<void> merge_objects(Array& items, const Array& patch, const Schema& schema) {
     const std::string& merge_key = schema.patch_merge_key;
-    if (merge_key.empty()) return error("the list has no merge key, so its items cannot be merged");
+    if (merge_key.empty()) return misfit("the list has no merge key, so its items cannot be merged");
     Array changes;
     bool replace = false;
     for (const Value& item : patch) {
@@ -339,8 +351,8 @@ class Merger {
       } else if (*directive == "replace") {
         replace = true;
       } else {
-        return error("unknown $patch directive " + serialize(*directive) +
-                     " in a list item; known are \"replace\" and \"delete\"");
+        return misfit("unknown $patch directive " + serialize(*directive) +
+                      " in a list item; known are \"replace\" and \"delete\"");
       }
     }
     if (replace) {

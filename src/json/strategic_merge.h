@@ -9,7 +9,8 @@
 namespace gangway::json {
 
 // The patched document. Where `schema` is null or does not know a field, objects merge and lists are replaced.
-// A directive that is unknown, malformed or does not fit is kBadRequest with the field's path.
+// A directive that is unknown, malformed or does not fit is an error with the field's path, and Kubernetes' status
+// code.
 Result<Value> apply_strategic_merge_patch(Value original, const Value& patch, const Schema* schema);
 
 }  // namespace gangway::json

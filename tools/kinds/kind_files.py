@@ -5,7 +5,7 @@ import pathlib
 
 import yaml
 
-FOLDERS_OF_PARTS = ("definitions", "rules", "texts")
+FOLDERS_OF_PARTS = ("bootstrap", "definitions", "rules", "texts")
 
 
 class Mapping(dict):

@@ -212,7 +212,7 @@ class TypeChecker {
     if (value.is_number()) return true;
     if (value.is_string()) {
       const std::string_view text = value.get_string();
-      if (text.empty() || Quantity::parse(text)) return true;
+      if (Quantity::parse(text)) return true;
     }
     return stop(std::string(kQuantityMessage));
   }

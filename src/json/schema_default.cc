@@ -72,7 +72,7 @@ void normalize_time(Value& value, bool micro) {
 
 void normalize_quantity(Value& value) {
   const std::string text = value.is_string() ? std::string(std::string_view(value.get_string())) : serialize(value);
-  auto quantity = Quantity::parse(text.empty() ? "0" : text);
+  auto quantity = Quantity::parse(text);
   if (!quantity) return;
   const std::string canonical = quantity->to_string();
   if (!value.is_string() || canonical != text) value = canonical;
@@ -109,6 +109,7 @@ void normalize_object(Object& object, const Schema& schema) {
                                    (field->default_value && field->empty && is_scalar_zero(value)));
     at = unset ? object.stable_erase(at) : std::next(at);
   }
+  object.reserve(object.size() + schema.filled.size());
   for (const auto index : schema.filled) {
     const auto& [name, field] = schema.properties[index];
     if (object.contains(name)) continue;

@@ -55,6 +55,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void publish_through(Revision revision);
   void fail_pending(const Error& error);
 
+  // The highest revision handed out so far.
+  Revision last_revision() const { return last_revision_; }
   static Committed committed(const Transaction& transaction);
 
  private:

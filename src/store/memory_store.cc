@@ -2,18 +2,10 @@
 
 #include <utility>
 
+#include "store/backup.h"
+#include "store/database_format.h"
+
 namespace gangway::store {
-namespace {
-
-// Lists of a store at revision 0 would say resourceVersion "0", which to clients means "any".
-constexpr Revision kFirstRevision = 1;
-
-std::shared_ptr<const Snapshot> empty_snapshot() {
-  return Snapshot::Editor(std::make_shared<const Snapshot>()).snapshot(kFirstRevision);
-}
-
-}  // namespace
-
 MemoryStore::MemoryStore(sys::EventLoop& loop, const WatchLimits& limits)
     : CoreStore(std::make_shared<Core>(loop, empty_snapshot(), limits)), loop_(loop) {}
 
@@ -29,7 +21,7 @@ void MemoryStore::commit(std::vector<Write> writes, Durability, sys::Completion<
 }
 
 Result<void> MemoryStore::backup(const std::string& path) const {
-  return internal_error("cannot back up to " + path + ": this store keeps nothing on disk");
+  return write_backup(*core_->root(), path);
 }
 
 }  // namespace gangway::store

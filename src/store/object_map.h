@@ -33,6 +33,8 @@ class ObjectMap {
   const api::Version* find(const api::ObjectName& name) const;
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Whether this is the very same map, unchanged. Two maps with equal entries need not be.
+  bool same_as(const ObjectMap& other) const { return root_ == other.root_; }
 
   // Iterators are valid as long as the map (or a copy of it) is; moving one allocates nothing.
   Iterator begin() const;

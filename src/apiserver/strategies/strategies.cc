@@ -12,7 +12,25 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
+    {"", "ConfigMap", config_map_strategy},
+    {"", "Endpoints", endpoints_strategy},
+    {"", "Event", core_event_strategy},
     {"", "Namespace", namespace_strategy},
+    {"", "Node", node_strategy},
+    {"", "PersistentVolume", volume_strategy},
+    {"", "PersistentVolumeClaim", volume_claim_strategy},
+    {"", "Secret", secret_strategy},
+    {"", "ServiceAccount", service_account_strategy},
+    {"coordination.k8s.io", "Lease", lease_strategy},
+    {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
+    {"events.k8s.io", "Event", events_event_strategy},
+    {"policy", "PodDisruptionBudget", disruption_budget_strategy},
+    {"rbac.authorization.k8s.io", "ClusterRole", role_strategy},
+    {"rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding_strategy},
+    {"rbac.authorization.k8s.io", "Role", role_strategy},
+    {"rbac.authorization.k8s.io", "RoleBinding", role_binding_strategy},
+    {"scheduling.k8s.io", "PriorityClass", priority_class_strategy},
+    {"storage.k8s.io", "StorageClass", storage_class_strategy},
 };
 
 }  // namespace

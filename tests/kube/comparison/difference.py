@@ -20,7 +20,7 @@ GO_TEXT = re.compile(
     r"json: cannot unmarshal|Go struct field|into Go value|cannot convert|invalid character|unexpected end of JSON|"
     r"couldn't get version/kind|converting \(|yaml: |error decoding|strconv\.|unable to decode|no kind \"|"
     r"quantities must match|parsing time|cannot parse|error parsing|json patch|jsonpatch|illegal base64|"
-    r"[a-z0-9]+\.[A-Z]\w+\{"
+    r"[a-z0-9]+\.[A-Z]\w+\{|Invalid value: \"\{"
 )
 
 

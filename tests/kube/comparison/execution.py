@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+import yaml
+
 from ..harness.endpoint import Endpoint
 from ..harness.http import Client, Response
 from ..harness.processes import wait_for
@@ -29,6 +31,8 @@ ACCEPTS = {
     "aggregated": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 }
 UNTIL_SECONDS = 15.0
+# Over the limit of a request's body, as a document that would be valid if it were smaller.
+LARGE = '{"metadata":{"name":"large"},"data":{"x":"' + "x" * (4 << 20) + '"}}'
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Run:
     _accounts: dict[str, Client] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        identity = {"id": self.case.id, "ns": f"ns-{self.case.id}"}
+        identity = {"id": self.case.id, "ns": f"ns-{self.case.id}", "large": LARGE}
         self.variables: dict[str, Any] = dict(self.case.variables) | identity
 
     def prepare(self) -> None:
@@ -141,6 +145,8 @@ def _answer(response: Response, body: Any) -> Answer:
 
 def _decoded(response: Response) -> Any:
     try:
+        if response.headers.get("Content-Type", "").startswith("application/yaml"):
+            return yaml.safe_load(response.content)
         return response.json()
     except ValueError:
         return response.content.decode(errors="replace")

@@ -17,6 +17,7 @@ HOST_PORT = re.compile(r"\b127\.0\.0\.1:\d+\b")
 CLUSTER_IP = re.compile(r"\b10\.\d+\.\d+\.\d+\b")
 TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 GENERATED = re.compile(r"\b(kube-api-access-)[a-z0-9]{5}\b")
+NODE_PORT = re.compile(r"\b(\d+):3\d{4}/")
 AGE = re.compile(r"(\d+[smhdy])+|<invalid>")
 VERSIONS_IN_TEXT = re.compile(r"(current: |too old resource version: \d+ )\(?\d+\)?")
 
@@ -70,6 +71,7 @@ class Normaliser:
         text = TOKEN.sub("<token>", text)
         text = MANY_CAUSES.sub(r"\1[<causes>]", text)
         text = VERSIONS_IN_TEXT.sub(r"\1<version>", text)
+        text = NODE_PORT.sub(r"\1:<port>/", text)
         return GENERATED.sub(r"\1<generated>", text)
 
     def _value(self, value: Any) -> Any:

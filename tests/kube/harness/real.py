@@ -113,7 +113,7 @@ class RealCluster:
             "--service-cluster-ip-range=10.96.0.0/16",
             "--endpoint-reconciler-type=none",
             "--disable-admission-plugins=StorageObjectInUseProtection",
-            "--feature-gates=APIServerIdentity=false",
+            "--feature-gates=APIServerIdentity=false,WatchList=true",
             "--profiling=false",
         ])  # fmt: skip
         client = Client(self.endpoint)

@@ -24,13 +24,16 @@ from kube.comparison.cases import Case, load_cases
 from kube.comparison.difference import load_known
 from kube.comparison.runner import Comparison, Tally
 from kube.harness.gangway import GangwayCluster
+from kube.harness.http import Client, serve_definition
 from kube.harness.real import RealCluster
+from kube.managed_fields.fragments import WIDGETS
+from kube.managed_fields.sequences import all_sequences
 
+Subject = RealCluster | GangwayCluster
 HERE = Path(__file__).resolve().parent
 
 
-def chosen_cases(options: argparse.Namespace) -> list[Case]:
-    cases = load_cases()
+def chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
     if options.case:
         cases = [case for case in cases if case.title == options.case]
     if options.filter:
@@ -38,18 +41,31 @@ def chosen_cases(options: argparse.Namespace) -> list[Case]:
     return cases
 
 
-def run_cases(real: RealCluster, subject: RealCluster | GangwayCluster, options: argparse.Namespace) -> Tally:
+def compare(real: RealCluster, subject: Subject, cases: list[Case], options: argparse.Namespace) -> Tally:
     known = load_known(HERE / "differences.yaml") if subject.name == "gangway" else []
-    tally = Comparison(real, subject, known, options.quiet).run(chosen_cases(options))
+    tally = Comparison(real, subject, known, options.quiet).run(chosen(cases, options))
     if not options.case and not options.filter:
         for entry in known:
-            if not entry.used:
+            # Each part uses only the entries of its own themes, which a title begins with.
+            themes = {case.theme for case in cases}
+            if not entry.used and entry.cases.split(":")[0] in themes:
                 print(f"NOTE differences.yaml: nothing differs any more at {entry.path} of {entry.cases!r}")
     return tally
 
 
-PARTS: dict[str, Callable[[RealCluster, RealCluster | GangwayCluster, argparse.Namespace], Tally]] = {
+def run_cases(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
+    return compare(real, subject, load_cases(), options)
+
+
+def run_managed_fields(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
+    for server in (real, subject):
+        serve_definition(Client(server.endpoint), WIDGETS)
+    return compare(real, subject, all_sequences(), options)
+
+
+PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = {
     "cases": run_cases,
+    "managed-fields": run_managed_fields,
 }
 
 
@@ -63,7 +79,7 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print only what failed")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(case.title for case in chosen_cases(options)))
+        print("\n".join(case.title for case in chosen(load_cases() + all_sequences(), options)))
         return 0
     failed = 0
     with ExitStack() as stack:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .endpoint import Endpoint
+from .processes import wait_for
 
 USER_AGENT = "comparison/1"
 
@@ -119,3 +120,11 @@ def _lines(
     finally:
         answer.close()
         connection.close()
+
+
+def serve_definition(client: Client, definition: dict[str, Any]) -> None:
+    """Creates a CustomResourceDefinition and waits until its objects can be listed."""
+    client.must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    spec = definition["spec"]
+    path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+    wait_for(f"{path} served", lambda: client.call("GET", path).status == 200)

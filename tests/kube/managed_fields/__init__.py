@@ -1,0 +1,1 @@
+"""Sequences of apply, update and patch by several managers, after each of which managedFields are compared."""

@@ -69,14 +69,17 @@ Result<Contents> read_backup(const std::string& path) {
 
 // The ceiling of the database, all of whose contents are in its one file afterwards; none when it is damaged.
 std::optional<Revision> settle(const std::string& path) {
-  auto connection = Connection::open(path, SQLITE_OPEN_READWRITE, "");
-  if (!connection || !connection->execute("PRAGMA locking_mode = EXCLUSIVE")) return std::nullopt;
+  auto connection = open_untouched(path, "");
+  if (!connection) return std::nullopt;
   auto filled = check_format(*connection, path);
   if (!filled) return std::nullopt;
   if (!*filled) return kFirstRevision;
   auto ceiling = connection->number("SELECT value FROM meta WHERE key = 'ceiling'");
+  if (!ceiling) return std::nullopt;
   // A log that was left behind would be taken for the new database's own.
-  if (!ceiling || !connection->execute("PRAGMA journal_mode = DELETE")) return std::nullopt;
+  allow_checkpoint(*connection);
+  auto mode = connection->text("PRAGMA journal_mode = DELETE");
+  if (!mode || *mode != "delete") return std::nullopt;
   return static_cast<Revision>(*ceiling);
 }
 

@@ -10,27 +10,8 @@ namespace {
 // A longer log makes fewer, larger checkpoints; it is read once more when the store opens.
 constexpr int kLongLogPages = 4096;
 
-bool exists(const std::string& path, const std::string& vfs) {
-  auto* found = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
-  int result = 0;
-  // SQLite counts an empty file as missing, which is right here too.
-  return found && found->xAccess(found, path.c_str(), SQLITE_ACCESS_EXISTS, &result) == SQLITE_OK && result != 0;
-}
-
-// Opens without changing the file, not even by the checkpoint that SQLite likes to end with.
-Result<Connection> open_untouched(const std::string& path, const std::string& vfs) {
-  if (!exists(path, vfs) && exists(path + "-wal", vfs)) {
-    return damaged(path, "it is missing or empty, but its log " + path + "-wal is there");
-  }
-  auto connection = Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
-  if (!connection) return std::move(connection).error().within("cannot open " + path);
-  sqlite3_db_config(connection->raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  GW_CHECKED(connection->execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cell_size_check = ON"));
-  return connection;
-}
-
 Result<void> make_durable(const Connection& connection) {
-  sqlite3_db_config(connection.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  allow_checkpoint(connection);
   GW_TRY(const auto mode, connection.text("PRAGMA journal_mode = WAL"));
   if (mode != "wal") return internal_error("the file system cannot hold a write-ahead log");
   // Checkpoints come after the answers of a batch, not before them.

@@ -66,6 +66,13 @@ Result<Contents> read_rows(const Connection& connection) {
   return contents;
 }
 
+bool exists(const std::string& path, const std::string& vfs) {
+  auto* found = sqlite3_vfs_find(vfs.empty() ? nullptr : vfs.c_str());
+  int result = 0;
+  // SQLite counts an empty file as missing, which is right here too.
+  return found && found->xAccess(found, path.c_str(), SQLITE_ACCESS_EXISTS, &result) == SQLITE_OK && result != 0;
+}
+
 }  // namespace
 
 std::shared_ptr<const Snapshot> empty_snapshot() {
@@ -75,6 +82,21 @@ std::shared_ptr<const Snapshot> empty_snapshot() {
 Error damaged(const std::string& path, std::string_view detail) {
   return internal_error(path + " is damaged: " + std::string(detail) + ". " + std::string(kUntouched) +
                         "Bring a backup back with `gangway restore FILE`, or move the file away to start empty");
+}
+
+Result<Connection> open_untouched(const std::string& path, const std::string& vfs) {
+  if (!exists(path, vfs) && exists(path + "-wal", vfs)) {
+    return damaged(path, "it is missing or empty, but its log " + path + "-wal is there");
+  }
+  auto connection = Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+  if (!connection) return std::move(connection).error().within("cannot open " + path);
+  sqlite3_db_config(connection->raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  GW_CHECKED(connection->execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cell_size_check = ON"));
+  return connection;
+}
+
+void allow_checkpoint(const Connection& connection) {
+  sqlite3_db_config(connection.raw(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
 Result<bool> check_format(const Connection& connection, const std::string& path) {

@@ -33,6 +33,10 @@ struct Contents {
   Revision ceiling = 0;
 };
 
+// Opens, exclusively, without changing the file, not even by the checkpoint that SQLite likes to end with.
+Result<Connection> open_untouched(const std::string& path, const std::string& vfs);
+// Lets SQLite do as it likes when the connection ends: for a file that has been checked.
+void allow_checkpoint(const Connection& connection);
 // False: the file has nothing in it yet, not even tables. An error for any other file that is not ours to read.
 Result<bool> check_format(const Connection& connection, const std::string& path);
 // Everything in the file; an error that names the file and says what to do when any of it is damaged.

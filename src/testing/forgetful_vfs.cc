@@ -34,6 +34,19 @@ struct File {
     if (to.size() < offset + bytes.size()) to.resize(offset + bytes.size());
     std::copy(bytes.begin(), bytes.end(), to.begin() + static_cast<std::ptrdiff_t>(offset));
   }
+  // Durable at once: nothing here relies on a truncation being forgotten.
+  void truncate(std::size_t size) {
+    bytes.resize(size);
+    durable.resize(std::min(durable.size(), size));
+    std::erase_if(unsynced, [size](const UnsyncedWrite& write) { return write.offset >= size; });
+    for (auto& write : unsynced) write.bytes.resize(std::min(write.bytes.size(), size - write.offset));
+  }
+  void sync() {
+    for (const auto& write : unsynced) apply(durable, write.offset, write.bytes);
+    durable.resize(bytes.size());
+    unsynced.clear();
+    named = true;
+  }
 };
 
 }  // namespace
@@ -122,9 +135,7 @@ struct ForgetfulDisk::Vfs {
     std::lock_guard lock(at.state->mutex);
     if (const int code = at.state->begin_operation(at.boot); code != 0) return code;
     if (!at.state->power) return SQLITE_IOERR_TRUNCATE;
-    // Durable at once: nothing here relies on a truncation being forgotten.
-    (*at.file)->bytes.resize(static_cast<std::size_t>(size));
-    (*at.file)->durable.resize(std::min((*at.file)->durable.size(), static_cast<std::size_t>(size)));
+    (*at.file)->truncate(static_cast<std::size_t>(size));
     return SQLITE_OK;
   }
 
@@ -135,10 +146,7 @@ struct ForgetfulDisk::Vfs {
     const int code = at.state->begin_operation(at.boot);
     if (code != 0 && code != SQLITE_FULL) return code;
     if (!at.state->power) return SQLITE_IOERR_FSYNC;
-    auto& synced = **at.file;
-    synced.durable = synced.bytes;
-    synced.unsynced.clear();
-    synced.named = true;
+    (*at.file)->sync();
     ++at.state->syncs;
     return SQLITE_OK;
   }

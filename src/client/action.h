@@ -33,20 +33,20 @@ struct Create {
   Resource resource;
   std::string ns;
   json::Value body;
-  std::string owner_uid;
+  std::string owner_uid = {};
 };
 
 struct Update {
   Target target;
-  json::Value body;         // the whole object; the runner sets its uid and resourceVersion
-  std::string subresource;  // "", "status", "finalize", …
+  json::Value body;              // the whole object; the runner sets its uid and resourceVersion
+  std::string subresource = {};  // "", "status", "finalize", …
 };
 
 struct Patch {
   Target target;
   json::Value body;
   PatchType type = PatchType::kMerge;
-  std::string subresource;
+  std::string subresource = {};
 };
 
 // A merge patch of the status subresource; `body` holds {"status": …}.
@@ -60,7 +60,7 @@ enum class Propagation : std::uint8_t { kDefault, kBackground, kForeground, kOrp
 struct Delete {
   Target target;
   Propagation propagation = Propagation::kDefault;
-  std::optional<std::int64_t> grace_seconds;
+  std::optional<std::int64_t> grace_seconds = {};
 };
 
 // A question about what the mirror cannot know. The answer is in the next view of the same key, and only there.

@@ -1,6 +1,7 @@
 #include "client/controller.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "client/resource.h"
@@ -126,10 +127,35 @@ void Controller::pump() {
   }
 }
 
+// A full queue forgot keys. Once it is empty, every object is told again, a queueful at a time: told all at once, the
+// first ones would fill the queue each time and the last ones would never get in.
 void Controller::recover_from_overflow() {
-  if (queue_.size() > 0 || !queue_.take_overflow()) return;
-  ++status_.overflows;
-  resync();
+  if (queue_.size() > 0) return;
+  if (queue_.take_overflow()) {
+    ++status_.overflows;
+    if (!retell_) retell_.emplace();
+  }
+  if (!retell_) return;
+  for (auto watch = watches_.lower_bound(retell_->first); watch != watches_.end(); ++watch) {
+    if (retell_->first != watch->first) retell_.emplace(watch->first, api::ObjectName());
+    if (!retell_from(watch->first, watch->second)) return;
+  }
+  retell_.reset();
+}
+
+// False when the queue was full before the end.
+bool Controller::retell_from(const Resource& resource, const Watch& watch) {
+  const ObjectCache* objects = mirror_.objects(resource);
+  if (objects == nullptr || !watch.rule.keys) return true;
+  for (auto at = objects->all().lower_bound(retell_->second); at != objects->all().end(); ++at) {
+    const bool was_empty = queue_.size() == 0;
+    on_change(resource, {.type = ObjectChange::Type::kModified, .before = at->second, .now = at->second});
+    if (!queue_.take_overflow()) continue;
+    // One object that concerns more keys than the queue holds is not told for ever.
+    retell_->second = was_empty && std::next(at) != objects->all().end() ? std::next(at)->first : at->first;
+    return was_empty && std::next(at) == objects->all().end();
+  }
+  return true;
 }
 
 void Controller::look(const api::ObjectKey& key) {

@@ -13,8 +13,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/action_runner.h"
@@ -37,7 +39,7 @@ class ControllerObserver {
 struct ControllerOptions {
   std::string name;  // also the field manager of its writes
   sys::Lane lane = sys::Lane::kNormal;
-  WorkQueueOptions queue;
+  WorkQueueOptions queue = {};
   std::size_t max_under_way = 64;
   Duration longest_hold = std::chrono::seconds(30);
   Duration longest_sync = std::chrono::seconds(30);  // for resources that are not required
@@ -113,6 +115,7 @@ class Controller {
   void release(const api::ObjectKey& key);
   bool is_shown(const ActionAnswer& answer) const;
   void recover_from_overflow();
+  bool retell_from(const Resource& resource, const Watch& watch);
 
   sys::EventLoop& loop_;
   Mirror& mirror_;
@@ -126,6 +129,8 @@ class Controller {
   std::map<Resource, std::set<api::ObjectKey>> behind_;  // held keys by the resource they wait for
   std::map<api::ObjectKey, ProbeAnswers> answers_;       // for the next look
   std::map<api::ObjectKey, unsigned> restless_;
+  // Where telling everything again has got to, since the queue lost something.
+  std::optional<std::pair<Resource, api::ObjectName>> retell_;
   ControllerStatus status_;
   bool started_ = false;
   bool pumping_ = false;

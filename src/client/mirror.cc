@@ -47,11 +47,8 @@ const ObjectCache* Mirror::objects(const Resource& resource) const {
   return informer == nullptr ? nullptr : &informer->objects();
 }
 
-std::vector<Resource> Mirror::mirrored() const {
-  std::vector<Resource> resources;
-  resources.reserve(informers_.size());
-  for (const auto& [resource, informer] : informers_) resources.push_back(resource);
-  return resources;
+void Mirror::for_each(const Visit& visit) const {
+  for (const auto& [resource, informer] : informers_) visit(resource, informer->objects());
 }
 
 }  // namespace gangway::client

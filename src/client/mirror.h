@@ -30,7 +30,7 @@ class Mirror final : public ObjectSource {
   void stop();
 
   const ObjectCache* objects(const Resource& resource) const override;
-  std::vector<Resource> mirrored() const override;
+  void for_each(const Visit& visit) const override;
 
  private:
   ApiClient& client_;

@@ -34,8 +34,8 @@ using KeyMapper = std::function<void(const ObjectChange&, const View&, const Key
 // One resource that a reconciler reads, and what to look at when it changes.
 struct WatchRule {
   Resource resource;
-  KeyMapper keys;                           // null: read only
-  std::vector<std::string> indexed_fields;  // see Mirror::watch
+  KeyMapper keys = {};                           // null: read only
+  std::vector<std::string> indexed_fields = {};  // see Mirror::watch
   // No look before this resource is mirrored. One that is not required is waited for only so long.
   bool required = true;
 };

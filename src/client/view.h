@@ -4,10 +4,10 @@
 // informers run on the same loop. It is not a snapshot across resources: one resource may be further on than another.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -23,8 +23,9 @@ class ObjectSource {
   virtual ~ObjectSource() = default;
   // Null for a resource that is not mirrored.
   virtual const ObjectCache* objects(const Resource& resource) const = 0;
+  using Visit = std::function<void(const Resource&, const ObjectCache&)>;
   // All that are mirrored, in order.
-  virtual std::vector<Resource> mirrored() const = 0;
+  virtual void for_each(const Visit& visit) const = 0;
 };
 
 // The answers to the probes of one key, by Probe::name.
@@ -39,7 +40,7 @@ class View {
   // A resource that is not mirrored has no objects.
   const ObjectCache& objects(const Resource& resource) const;
   bool is_mirrored(const Resource& resource) const { return source_.objects(resource) != nullptr; }
-  std::vector<Resource> mirrored() const { return source_.mirrored(); }
+  void for_each(const ObjectSource::Visit& visit) const { source_.for_each(visit); }
   api::Version get(const Resource& resource, const api::ObjectName& name) const { return objects(resource).get(name); }
 
   // What the probe `name` of this key's last look found; null when it was not asked then.

@@ -11,6 +11,8 @@ import pathlib
 import re
 import sys
 
+import yaml
+
 from check_schema import SchemaChecker
 from kind_files import Mapping, Problems, compact, files_of, kind_files, load
 
@@ -253,7 +255,15 @@ def compile_all(root, problems):
             kinds.append((path, kind))
     check_unique(kinds, problems)
     mark_omitted(definitions)
-    return {"definitions": definitions, "kinds": [kind for _, kind in kinds]}
+    return {"definitions": definitions, "kinds": [kind for _, kind in kinds], "initialObjects": initial_objects(root)}
+
+
+def initial_objects(root):
+    """kinds/bootstrap: the objects that every cluster starts with, in the order of the files."""
+    objects = []
+    for path in files_of(root, "bootstrap"):
+        objects += [document for document in yaml.safe_load_all(path.read_text()) if document]
+    return objects
 
 
 def as_source(text):

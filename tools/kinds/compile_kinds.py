@@ -50,6 +50,8 @@ def merge_rules(definitions, path, problems):
                     if value is None:
                         problems.add(extra.where(), f"{name}.{field}: OpenAPI lists no values for it; give them here")
                         continue
+                elif key == "enum":
+                    target.pop("x-gangway-doc-enum", None)
                 if key == "items":
                     target["items"].update(value)
                 else:

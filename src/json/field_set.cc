@@ -181,6 +181,20 @@ void zip(const std::vector<FieldSet::Node>& a, const std::vector<FieldSet::Node>
   }
 }
 
+// `with_self`: the path that ends here is a member too.
+Object object_of(const FieldSet& set, bool with_self) {
+  Object object;
+  object.reserve(set.nodes().size() + (with_self ? 1 : 0));
+  if (with_self) object.emplace(".", Object());
+  std::string key;
+  for (const FieldSet::Node& node : set.nodes()) {
+    key.clear();
+    node.element.append_to(key);
+    object.emplace(key, object_of(node.children, node.member && !node.children.empty()));
+  }
+  return object;
+}
+
 constexpr int kMaxDepth = 128;
 
 Result<FieldSet> parse_set(const Value& fields, bool& is_member, int depth);
@@ -257,13 +271,16 @@ Result<PathElement> PathElement::parse(std::string_view text) {
   return bad_request("\"" + std::string(text) + "\" is not a path element");
 }
 
-std::string PathElement::to_string() const {
+void PathElement::append_to(std::string& out) const {
   constexpr char kLetters[] = "fkvi";
-  std::string out;
-  out.reserve(text.size() + 2);
   out += kLetters[static_cast<std::size_t>(kind)];
   out += ':';
   out += text;
+}
+
+std::string PathElement::to_string() const {
+  std::string out;
+  append_to(out);
   return out;
 }
 
@@ -322,20 +339,7 @@ Result<FieldSet> FieldSet::parse(const Value& fields_v1) {
 }
 
 Value FieldSet::to_value() const {
-  Object object;
-  object.reserve(nodes_.size() + 1);
-  for (const Node& node : nodes_) {
-    Value children = node.children.to_value();
-    if (node.member && !node.children.empty()) {
-      Object with_self;
-      with_self.reserve(children.get_object().size() + 1);
-      with_self.emplace(".", Object());
-      for (auto& member : children.get_object()) with_self.emplace(member.key(), std::move(member.value()));
-      children = std::move(with_self);
-    }
-    object.emplace(node.element.to_string(), std::move(children));
-  }
-  return object;
+  return object_of(*this, false);
 }
 
 std::size_t FieldSet::size() const {
@@ -363,12 +367,6 @@ void FieldSet::append(Node node) {
   nodes_.push_back(std::move(node));
 }
 
-void FieldSet::drop_if_empty(const PathElement& element) {
-  const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), element,
-                                      [](const Node& node, const PathElement& e) { return node.element < e; });
-  if (found != nodes_.end() && found->element == element && found->empty()) nodes_.erase(found);
-}
-
 bool FieldSet::has(std::span<const PathElement> path) const {
   const FieldSet* set = this;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -387,6 +385,19 @@ void FieldSet::insert(std::span<const PathElement> path) {
     if (i + 1 == path.size()) node.member = true;
     set = &node.children;
   }
+}
+
+bool FieldSet::overlaps(const FieldSet& other) const {
+  if (empty() || other.empty()) return false;
+  auto left = nodes_.begin();
+  auto right = other.nodes_.begin();
+  while (left != nodes_.end() && right != other.nodes_.end()) {
+    const auto order = left->element <=> right->element;
+    if (order == 0 && ((left->member && right->member) || left->children.overlaps(right->children))) return true;
+    if (order <= 0) ++left;
+    if (order >= 0) ++right;
+  }
+  return false;
 }
 
 FieldSet FieldSet::united(const FieldSet& other) const {

@@ -33,6 +33,7 @@ struct PathElement {
   // "f:name", "k:{…}", "v:…", "i:0".
   static Result<PathElement> parse(std::string_view text);
   std::string to_string() const;
+  void append_to(std::string& out) const;
   // As messages show it: ".name", "[name=\"a\"]", "[=\"x\"]", "[0]".
   void append_readable(std::string& out) const;
 
@@ -61,6 +62,8 @@ class FieldSet {
   bool has(std::span<const PathElement> path) const;
   void insert(std::span<const PathElement> path);
 
+  // True when the sets have a member in common.
+  bool overlaps(const FieldSet& other) const;
   FieldSet united(const FieldSet& other) const;
   FieldSet intersection(const FieldSet& other) const;
   FieldSet difference(const FieldSet& other) const;
@@ -79,8 +82,6 @@ class FieldSet {
   Node& at(PathElement element);
   // Adds a node behind all others. Requires: it is neither empty nor out of order.
   void append(Node node);
-  // Drops the node again when nothing was put into it. For walks that make nodes before they know.
-  void drop_if_empty(const PathElement& element);
 
  private:
   std::vector<Node> nodes_;

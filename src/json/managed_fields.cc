@@ -51,7 +51,7 @@ struct Change {
 };
 
 Change change_between(const Value& live, const Value& object, const FieldWrite& write) {
-  Comparison comparison = compare(live, object, write.schema);
+  Comparison comparison = compare(live, object, write.schema, write.empty);
   Change change{comparison.added.empty()      ? std::move(comparison.modified)
                 : comparison.modified.empty() ? std::move(comparison.added)
                                               : comparison.added.united(comparison.modified),
@@ -62,8 +62,8 @@ Change change_between(const Value& live, const Value& object, const FieldWrite& 
 }
 
 void take_away(ManagedEntry& entry, const Change& change) {
-  if (!change.set.empty()) entry.fields = entry.fields.difference(change.set);
-  if (!change.removed.empty()) entry.fields = entry.fields.difference(change.removed);
+  for (const FieldSet* lost : {&change.set, &change.removed})
+    if (entry.fields.overlaps(*lost)) entry.fields = entry.fields.difference(*lost);
 }
 
 // The bookkeeping of an update: changed fields go to the writer, the others lose them.
@@ -186,11 +186,28 @@ FieldSet fields_from_last_applied(const Value& live, const FieldWrite& write) {
   if (text.empty()) return {};
   const Result<Value> applied = parse(text);
   if (!applied || string_at(*applied, {"apiVersion"}) != write.api_version) return {};
-  const Comparison comparison = compare(*applied, live, write.schema);
+  const Comparison comparison = compare(*applied, live, write.schema, write.empty);
   return fields_of(*applied, write.schema)
       .difference(comparison.modified)
       .difference(comparison.added)
       .difference(comparison.removed);
+}
+
+// kubectl writes the annotation with sorted keys.
+Value with_sorted_keys(const Value& value) {
+  if (const Array* array = value.if_array()) {
+    Array items;
+    for (const Value& item : *array) items.push_back(with_sorted_keys(item));
+    return items;
+  }
+  const Object* object = value.if_object();
+  if (object == nullptr) return value;
+  std::vector<std::string_view> keys;
+  for (const auto& member : *object) keys.push_back(member.key());
+  std::sort(keys.begin(), keys.end());
+  Object sorted;
+  for (const std::string_view key : keys) sorted.emplace(key, with_sorted_keys(*object->if_contains(key)));
+  return sorted;
 }
 
 void refresh_last_applied(Value& object, const Value& applied) {
@@ -199,7 +216,7 @@ void refresh_last_applied(Value& object, const Value& applied) {
   if (Value* annotations = find(config, {"metadata", "annotations"}); annotations && annotations->is_object()) {
     annotations->get_object().erase(kLastApplied);
   }
-  object_at(object, {"metadata", "annotations"})[kLastApplied] = serialize(config) + "\n";
+  object_at(object, {"metadata", "annotations"})[kLastApplied] = serialize(with_sorted_keys(config)) + "\n";
 }
 
 Result<void> check_request(const Value& applied, const FieldWrite& write) {

@@ -59,13 +59,18 @@ void collect_fields(const Value& value, const Schema* schema, FieldSet::Node& no
 struct Difference {
   FieldSet::Node added, modified, removed;
 
-  void keep(PathElement element, Comparison& parent) {
+  bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
+
+  // Most places do not differ, and the step is only made where they do.
+  template <class MakeElement>
+  void keep(const MakeElement& make_element, Comparison& parent) {
+    if (empty()) return;
+    const PathElement element = make_element();
     const auto move_to = [&element](FieldSet& set, FieldSet::Node& node) {
       if (node.empty()) return;
-      node.element = element;
       FieldSet::Node& place = set.at(element);
-      node.member |= place.member;
-      place = std::move(node);
+      place.member |= node.member;
+      place.children = std::move(node.children);
     };
     move_to(parent.added, added);
     move_to(parent.modified, modified);
@@ -73,21 +78,30 @@ struct Difference {
   }
 };
 
-Difference compare_values(const Value* before, const Value* after, const Schema* schema);
+Difference compare_values(const Value* before, const Value* after, const Schema* schema, const Value* base);
 
-void compare_members(const Object* before, const Object* after, const Schema* schema, Comparison& out) {
+const Value* member_of(const Object* object, std::string_view key) {
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+// `base` holds what counts as present on both sides even where it is missing.
+void compare_members(const Object* before, const Object* after, const Schema* schema, const Object* base,
+                     Comparison& out) {
   if (after != nullptr) {
     for (const auto& member : *after) {
-      const Value* old = before == nullptr ? nullptr : before->if_contains(member.key());
-      Difference difference = compare_values(old, &member.value(), field_schema(schema, member.key()));
-      difference.keep(PathElement::field(member.key()), out);
+      const Value* below = member_of(base, member.key());
+      const Value* old = member_of(before, member.key());
+      Difference difference =
+          compare_values(old != nullptr ? old : below, &member.value(), field_schema(schema, member.key()), below);
+      difference.keep([&member] { return PathElement::field(member.key()); }, out);
     }
   }
   if (before != nullptr) {
     for (const auto& member : *before) {
       if (after != nullptr && after->contains(member.key())) continue;
-      Difference difference = compare_values(&member.value(), nullptr, field_schema(schema, member.key()));
-      difference.keep(PathElement::field(member.key()), out);
+      const Value* below = member_of(base, member.key());
+      Difference difference = compare_values(&member.value(), below, field_schema(schema, member.key()), below);
+      difference.keep([&member] { return PathElement::field(member.key()); }, out);
     }
   }
 }
@@ -103,15 +117,15 @@ bool equal_items(Items a, Items b) {
 Difference compare_item(Items before, Items after, const Schema* schema) {
   const Value* old = before.empty() ? nullptr : before[0];
   const Value* fresh = after.empty() ? nullptr : after[0];
-  if (before.size() <= 1 && after.size() <= 1) return compare_values(old, fresh, schema);
+  if (before.size() <= 1 && after.size() <= 1) return compare_values(old, fresh, schema, nullptr);
   Difference difference;
   if (before.size() >= 2 && after.size() >= 2) {
     difference.modified.member = !equal_items(before, after);
   } else if (before.size() >= 2) {
-    if (fresh != nullptr) difference = compare_values(nullptr, fresh, schema);
+    if (fresh != nullptr) difference = compare_values(nullptr, fresh, schema, nullptr);
     difference.removed.member = true;
   } else {
-    if (old != nullptr) difference = compare_values(old, nullptr, schema);
+    if (old != nullptr) difference = compare_values(old, nullptr, schema, nullptr);
     difference.added.member = true;
   }
   return difference;
@@ -128,7 +142,7 @@ void compare_items(const Array* before, const Array* after, const Schema& schema
                                               : left->element <=> right->element;
     Difference difference = compare_item(order <= 0 ? Items(left->items) : Items(),
                                          order >= 0 ? Items(right->items) : Items(), schema.items);
-    difference.keep(order <= 0 ? left->element : right->element, out);
+    difference.keep([&] { return order <= 0 ? left->element : right->element; }, out);
     if (order <= 0) ++left;
     if (order >= 0) ++right;
   }
@@ -145,11 +159,12 @@ void compare_leaves(const Value* before, const Value* after, Difference& out) {
 }
 
 // Compares what both sides are in `shape`; a side of another shape counts as having nothing below.
-void compare_in_shape(Shape shape, const Value* before, const Value* after, const Schema* schema, Difference& out) {
+void compare_in_shape(Shape shape, const Value* before, const Value* after, const Schema* schema, const Value* base,
+                      Difference& out) {
   Comparison below;
   if (shape == Shape::kObject) {
     compare_members(before == nullptr ? nullptr : before->if_object(), after == nullptr ? nullptr : after->if_object(),
-                    schema, below);
+                    schema, base == nullptr ? nullptr : base->if_object(), below);
   } else {
     compare_items(before == nullptr ? nullptr : before->if_array(), after == nullptr ? nullptr : after->if_array(),
                   *schema, below);
@@ -159,7 +174,7 @@ void compare_in_shape(Shape shape, const Value* before, const Value* after, cons
   out.removed.children = std::move(below.removed);
 }
 
-Difference compare_values(const Value* before, const Value* after, const Schema* schema) {
+Difference compare_values(const Value* before, const Value* after, const Schema* schema, const Value* base) {
   Difference out;
   const bool nothing_below = (before == nullptr || before->is_null() || is_empty_container(*before)) &&
                              (after == nullptr || after->is_null() || is_empty_container(*after));
@@ -171,7 +186,7 @@ Difference compare_values(const Value* before, const Value* after, const Schema*
   }
   if (before != nullptr && after != nullptr && old_shape == Shape::kList && equal(*before, *after)) return out;
   const Shape shape = new_shape != Shape::kLeaf ? new_shape : old_shape;
-  compare_in_shape(shape, before, after, schema, out);
+  compare_in_shape(shape, before, after, schema, base, out);
   if (before == nullptr) {
     out.added.member = true;
   } else if (after == nullptr) {
@@ -289,7 +304,7 @@ Value merge_values(const Value* live, const Value* applied, const Schema* schema
   const Shape shape = shape_of(*applied, schema);
   if (shape == Shape::kLeaf || shape_of(*live, schema) != shape) {
     // A null that is applied to an object or a keyed list says nothing about its fields.
-    if (applied->is_null() && shape_of(*live, schema) != Shape::kLeaf && !is_empty_container(*live)) return *live;
+    if (applied->is_null() && shape_of(*live, schema) != Shape::kLeaf) return *live;
     return *applied;
   }
   if (is_empty_container(*live) && is_empty_container(*applied)) return *applied;
@@ -382,8 +397,8 @@ FieldSet fields_of(const Value& value, const Schema* schema) {
   return std::move(root.children);
 }
 
-Comparison compare(const Value& before, const Value& after, const Schema* schema) {
-  Difference root = compare_values(&before, &after, schema);
+Comparison compare(const Value& before, const Value& after, const Schema* schema, const Value* base) {
+  Difference root = compare_values(&before, &after, schema, base);
   return {std::move(root.added.children), std::move(root.modified.children), std::move(root.removed.children)};
 }
 

@@ -22,7 +22,8 @@ struct Comparison {
   FieldSet modified;
   FieldSet removed;
 };
-Comparison compare(const Value& before, const Value& after, const Schema* schema);
+// `base` is what both sides have even where they leave it out (see empty_object); null: nothing.
+Comparison compare(const Value& before, const Value& after, const Schema* schema, const Value* base = nullptr);
 
 // What server-side apply would refuse: fields that the schema does not know, values of the wrong type, list items
 // without their key, two items with one key. The message starts with the field's path.

@@ -8,7 +8,6 @@ Under pytest it runs against Gangway and compares with the recorded transcripts 
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from pathlib import Path
 
@@ -17,13 +16,8 @@ if __name__ == "__main__":
 
 import pytest
 
-from e2e.session import Cluster, Section, expected_entries, expected_path, sections
+from e2e.session import Cluster, Section, difference, expected_entries, expected_path, sections
 from kube.harness.gangway import GangwayCluster
-
-
-def difference(expected: str, found: str) -> str:
-    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "a real cluster", "this one", lineterm="")
-    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("section", sections(), ids=lambda section: section.name)

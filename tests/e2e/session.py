@@ -13,6 +13,7 @@ optionally
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shutil
@@ -203,6 +204,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def difference(expected: str, found: str) -> str:
+    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "a real cluster", "this one", lineterm="")
+    return "\n".join(lines)
 
 
 def expected_path(section: Section) -> Path:

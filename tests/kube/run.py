@@ -20,14 +20,16 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from e2e.session import Cluster, difference, sections
 from kube.comparison.cases import Case, load_cases
 from kube.comparison.difference import load_known
 from kube.comparison.runner import Comparison, Tally
 from kube.harness.gangway import GangwayCluster
 from kube.harness.http import Client, serve_definition
-from kube.harness.real import RealCluster
+from kube.harness.real import RealCluster, ensure_built
 from kube.managed_fields.fragments import WIDGETS
 from kube.managed_fields.sequences import all_sequences
+from kube.schema_fields import compare_schemas
 
 Subject = RealCluster | GangwayCluster
 HERE = Path(__file__).resolve().parent
@@ -63,9 +65,32 @@ def run_managed_fields(real: RealCluster, subject: Subject, options: argparse.Na
     return compare(real, subject, all_sequences(), options)
 
 
+def run_schemas(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
+    return compare_schemas(real, subject)
+
+
+def run_kubectl(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
+    """The scripted session, live on both sides with one kubectl."""
+    tally = Tally()
+    kubectl = ensure_built("kubectl") / "kubectl"
+    for section in sections():
+        if options.filter and not re.search(options.filter, section.name):
+            continue
+        with Cluster(kubectl, real.kubeconfig) as there, Cluster(kubectl, subject.kubeconfig) as here:
+            for expected, found in zip(there.play(section), here.play(section)):
+                same = expected == found
+                tally.passed += same
+                tally.failed += not same
+                if not same:
+                    print(f"FAIL kubectl {section.name}\n{difference(expected, found)}", flush=True)
+    return tally
+
+
 PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = {
     "cases": run_cases,
     "managed-fields": run_managed_fields,
+    "schemas": run_schemas,
+    "kubectl": run_kubectl,
 }
 
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs what building and testing Gangway needs on Debian 12. Says first what is missing and how large it is; quick
+# when nothing is. Without root (and without sudo) it lists what is missing and fails.
+set -euo pipefail
+
+build=(g++ cmake ninja-build make git ccache mold pkg-config
+  libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev
+  libfmt-dev libspdlog-dev prometheus-cpp-dev libexpected-dev libre2-dev python3 python3-yaml)
+test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytest python3-venv etcd-server curl openssl)
+lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
+
+case "${1:-all}" in
+  build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  all) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
+  *) echo "usage: deps.sh [build|test|all]" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "deps: nothing is missing"
+  exit 0
+fi
+
+run=()
+if [ "$(id -u)" -ne 0 ]; then
+  if command -v sudo >/dev/null 2>&1; then
+    run=(sudo)
+  else
+    echo "deps: these packages are missing; install them as root:" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+fi
+
+"${run[@]}" apt-get update -qq
+echo "deps: installing ${missing[*]}"
+"${run[@]}" apt-get install --no-install-recommends --assume-no "${missing[@]}" 2>/dev/null |
+  grep -E '^(Need to get|After this operation)' | sed 's/^/deps: /' || true
+"${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+echo "deps: done"

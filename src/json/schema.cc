@@ -327,10 +327,9 @@ struct SchemaSet::Loader {
     } else if (key == "multipleOf") {
       rules.multiple_of = number;
     } else {
-      if (number < 0 || number > 1e15 || number != std::floor(number)) {
-        return error(std::string(key) + " must be a whole number that is not negative");
-      }
-      const auto size = static_cast<std::size_t>(number);
+      // Users' definitions may hold any integer here; below zero, a limit means what zero means.
+      const double limit = std::clamp(std::floor(number), 0.0, 1e15);
+      const auto size = static_cast<std::size_t>(limit);
       if (key == "minLength") rules.min_length = size;
       if (key == "maxLength") rules.max_length = size;
       if (key == "minItems") rules.min_items = size;

@@ -83,6 +83,7 @@ void HttpConnection::take_frames(std::string_view bytes) {
   if (violation == 0 || state_ != State::kWebSocket) return;
   close_websocket(violation, "");
   // What follows a violation cannot be understood, not even as an answer to our close.
+  end_session();
   if (state_ == State::kWebSocket) linger();
 }
 

@@ -18,10 +18,10 @@ struct TlsServerConfig {
 };
 
 struct TlsClientConfig {
-  std::string ca_pem;        // empty: the system's authorities
-  TlsIdentity identity;      // empty: no client certificate
-  std::string server_name;   // what the certificate must be for; empty: the host of the URL
-  bool skip_verify = false;  // a kubeconfig may ask for insecure-skip-tls-verify
+  std::string ca_pem = {};       // empty: the system's authorities
+  TlsIdentity identity = {};     // empty: no client certificate
+  std::string server_name = {};  // what the certificate must be for; empty: the host of the URL
+  bool skip_verify = false;      // a kubeconfig may ask for insecure-skip-tls-verify
 };
 
 }  // namespace gangway::sys

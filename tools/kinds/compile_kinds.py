@@ -60,6 +60,10 @@ def merge_rules(definitions, path, problems):
 
 def merge_texts(definitions, path, problems):
     for name, texts in load(path, problems).items():
+        if name == "any-object":
+            for definition in definitions.values():
+                add_object_texts(definition.get("properties", {}), texts)
+            continue
         definition = definitions.get(name)
         if definition is None:
             problems.add(texts.where(), f"there is no definition {name}")
@@ -70,6 +74,14 @@ def merge_texts(definitions, path, problems):
                 problems.add(texts.where(field), f"{name} has no field {field}")
             else:
                 target["description"] = text
+
+
+def add_object_texts(fields, texts):
+    """The fields that all objects have get the same text, unless a kind has its own."""
+    if "apiVersion" in fields and "kind" in fields and "metadata" in fields:
+        for field, text in texts.items():
+            if field in fields:
+                fields[field].setdefault("description", text)
 
 
 def mark_omitted(definitions):

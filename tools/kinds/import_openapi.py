@@ -20,6 +20,7 @@ import sys
 import urllib.request
 
 import yaml
+from kind_files import kind_files
 
 REF = "#/components/schemas/"
 OURS = "#/definitions/"
@@ -232,9 +233,8 @@ def main():
     go_facts = json.loads(pathlib.Path(args.go_facts).read_text())
 
     roots = list(ALWAYS)
-    for path in sorted(args.kinds.glob("*/*.yaml")):
-        if path.parent.name not in ("definitions", "rules", "texts"):
-            roots.extend(references(yaml.safe_load(path.read_text())))
+    for path in kind_files(args.kinds):
+        roots.extend(references(yaml.safe_load(path.read_text())))
     found = closure(roots, schemas, go_facts)
 
     files = {}

@@ -1,0 +1,86 @@
+"""Mistakes in kind files are reported with file and line, and the real files have none."""
+
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from compile_kinds import compile_all
+from kind_files import Problems
+
+KINDS = pathlib.Path(__file__).resolve().parents[2] / "kinds"
+
+GOOD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tabs.x.io}
+spec:
+  group: x.io
+  names: {kind: Tab, plural: tabs}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {n: {type: integer}}}
+    additionalPrinterColumns:
+    - {name: N, type: integer, jsonPath: .spec.n}
+"""
+
+
+class CompileKinds(unittest.TestCase):
+    def compile(self, text, rules=""):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "x").mkdir()
+        (folder / "x" / "tab.yaml").write_text(text)
+        (folder / "definitions").mkdir()
+        (folder / "definitions" / "d.yaml").write_text("x.A: {type: object, properties: {f: {type: string}}}\n")
+        (folder / "rules").mkdir()
+        (folder / "rules" / "r.yaml").write_text(rules or "{}\n")
+        problems = Problems()
+        document = compile_all(folder, problems)
+        return document, [message.removeprefix(str(folder) + "/") for message in problems.messages]
+
+    def test_the_files_of_the_project_have_no_mistakes(self):
+        problems = Problems()
+        document = compile_all(KINDS, problems)
+        self.assertEqual(problems.messages, [])
+        self.assertIn("io.k8s.api.core.v1.PodSpec", document["definitions"])
+
+    def test_a_kind(self):
+        document, problems = self.compile(GOOD)
+        self.assertEqual(problems, [])
+        kind = document["kinds"][0]
+        self.assertEqual((kind["dialect"], kind["storageName"], kind["singular"]), ("crd", "tabs.x.io", "tab"))
+        self.assertEqual(kind["versions"][0]["columns"][0]["jsonPath"], ".spec.n")
+
+    def test_mistakes_name_their_line(self):
+        cases = [
+            ("scope: Namespaced", "scope: Everywhere", "x/tab.yaml:7: error: spec.scope is Namespaced or Cluster"),
+            (".spec.n}", ".spec.m}", "x/tab.yaml:18: error: .spec.m is not a field of the kind"),
+            ("type: integer}}", "typ: integer}}", "x/tab.yaml:16: error: schema.spec.n: unknown keyword typ"),
+            ("{n: {type: integer}}", "{n: {$ref: '#/definitions/x.B'}}",
+             "x/tab.yaml:16: error: schema.spec.n: there is no definition #/definitions/x.B"),
+            ("storage: true", "storage: false", "x/tab.yaml:8: error: one version must have storage: true, 0 have"),
+            ("name: tabs.x.io", "name: tab.x.io", "x/tab.yaml:3: error: metadata.name must be tabs.x.io"),
+            ("served: true", "name: v2", "x/tab.yaml:10: error: name is given twice (first in line 9)"),
+        ]  # fmt: skip
+        for old, new, want in cases:
+            with self.subTest(want):
+                self.assertIn(want, self.compile(GOOD.replace(old, new))[1])
+
+    def test_rules_and_their_mistakes(self):
+        document, problems = self.compile(GOOD, "x.A:\n  required: [f]\n  fields:\n    f: {default: x}\n")
+        self.assertEqual(problems, [])
+        self.assertEqual(document["definitions"]["x.A"]["properties"]["f"]["default"], "x")
+        _, problems = self.compile(GOOD, "x.A:\n  fields:\n    g: {default: x}\n")
+        self.assertEqual(problems, ["rules/r.yaml:3: error: x.A has no field g"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -70,14 +70,6 @@ void check_container_resource_name(std::string_view resource, const Field& entry
   }
 }
 
-void check_pod_resource_name(std::string_view resource, const Field& entry) {
-  if (!check_name(resource, entry) || resource == "cpu" || resource == "memory" || is_huge_page(resource)) return;
-  Field(entry.value(), entry.path(), entry.causes())
-      .refuse(
-          "FieldValueNotSupported",
-          fmt::format("Unsupported value: \"{}\": supported values: \"cpu\", \"hugepages-\", \"memory\"", resource));
-}
-
 void check_huge_pages(std::string_view resource, const Field& entry) {
   auto amount = entry.quantity();
   auto page = Quantity::parse(resource.substr(kHugePages.size()));
@@ -91,10 +83,8 @@ struct Seen {
   bool huge_pages = false;
 };
 
-using NameRule = void (*)(std::string_view, const Field&);
-
-void check_entry(std::string_view resource, const Field& entry, NameRule name_rule, Seen& seen) {
-  name_rule(resource, entry);
+void check_entry(std::string_view resource, const Field& entry, Seen& seen) {
+  check_container_resource_name(resource, entry);
   check_resource_amount(resource, entry);
   if (is_huge_page(resource)) {
     seen.huge_pages = true;
@@ -123,11 +113,11 @@ void check_against_limit(std::string_view resource, const Field& request, const 
   }
 }
 
-void check_requirements(const Field& resources, NameRule name_rule) {
+void check_requirements(const Field& resources) {
   Seen seen;
-  for (const auto& [resource, limit] : resources["limits"].entries()) check_entry(resource, limit, name_rule, seen);
+  for (const auto& [resource, limit] : resources["limits"].entries()) check_entry(resource, limit, seen);
   for (const auto& [resource, request] : resources["requests"].entries()) {
-    check_entry(resource, request, name_rule, seen);
+    check_entry(resource, request, seen);
     check_against_limit(resource, request, resources);
   }
   if (seen.huge_pages && !seen.compute) resources.forbidden("HugePages require cpu or memory");
@@ -156,11 +146,7 @@ void check_resource_amount(std::string_view resource, const Field& amount) {
 }
 
 void check_container_resources(const Field& resources) {
-  if (resources) check_requirements(resources, check_container_resource_name);
-}
-
-void check_pod_resources(const Field& resources) {
-  if (resources) check_requirements(resources, check_pod_resource_name);
+  if (resources) check_requirements(resources);
 }
 
 }  // namespace gangway::apiserver

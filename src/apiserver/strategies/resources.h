@@ -16,7 +16,5 @@ void check_resource_amount(std::string_view resource, const Field& amount);
 
 // `resources` of a container: names, amounts, requests against limits.
 void check_container_resources(const Field& resources);
-// `resources` of a pod, which know only cpu, memory and huge pages.
-void check_pod_resources(const Field& resources);
 
 }  // namespace gangway::apiserver

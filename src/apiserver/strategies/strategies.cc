@@ -19,6 +19,7 @@ constexpr Entry kEntries[] = {
     {"", "Node", node_strategy},
     {"", "PersistentVolume", volume_strategy},
     {"", "PersistentVolumeClaim", volume_claim_strategy},
+    {"", "Pod", pod_strategy},
     {"", "Secret", secret_strategy},
     {"", "ServiceAccount", service_account_strategy},
     {"coordination.k8s.io", "Lease", lease_strategy},

@@ -14,6 +14,7 @@ const Strategy& events_event_strategy();
 const Strategy& lease_strategy();
 const Strategy& namespace_strategy();
 const Strategy& node_strategy();
+const Strategy& pod_strategy();
 const Strategy& priority_class_strategy();
 const Strategy& role_binding_strategy();
 const Strategy& role_strategy();

@@ -32,6 +32,8 @@ class LoopRig {
   virtual void in_loop(const sys::Task& task) = 0;
   // Lets the loop and its time go on until `done`, asked inside the loop; false when that takes too long.
   virtual bool go_on_until(const std::function<bool()>& done) = 0;
+  // A loop that only tests use may hand what escapes a task to the test instead of dropping it.
+  virtual bool shows_what_escapes() const { return false; }
 };
 
 class EventLoopContract : public ::testing::TestWithParam<std::function<std::unique_ptr<LoopRig>()>> {
@@ -91,6 +93,7 @@ TEST_P(EventLoopContract, PostsOfManyThreadsAllArriveInTheirOrder) {
 }
 
 TEST_P(EventLoopContract, WhatEscapesATaskIsDropped) {
+  if (rig_->shows_what_escapes()) GTEST_SKIP() << "this loop hands it to the test";
   bool after = false;
   bool timer_after = false;
   rig_->in_loop([&] {

@@ -145,14 +145,15 @@ SelectableFields::SelectableFields(const std::vector<SelectableField>& fields) {
 
 StringPairs SelectableFields::read(const json::Value& object) const {
   StringPairs pairs;
-  pairs.reserve(fields_.size());
   for (const auto& field : fields_) {
     const json::Value* at = &object;
     for (const auto& step : field.steps) {
       at = at->is_object() ? at->get_object().if_contains(step) : nullptr;
       if (at == nullptr) break;
     }
-    pairs.emplace_back(field.path, at == nullptr ? field.missing : field_text(*at, field.missing));
+    auto text = at == nullptr ? field.missing : field_text(*at, field.missing);
+    // A field without an entry reads as empty, so most objects need few entries.
+    if (!text.empty()) pairs.emplace_back(field.path, std::move(text));
   }
   return pairs;
 }

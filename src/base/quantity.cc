@@ -118,6 +118,25 @@ bool keeps_text(const Parts& parts, Scale scale) {
   return !digits.ends_with("000");
 }
 
+Decimal decimal_amount(const Parts& parts, int exponent) {
+  std::string digits(parts.whole);
+  digits += parts.fraction;
+  return Decimal::of_digits(parts.negative, std::move(digits), exponent - static_cast<int>(parts.fraction.size()));
+}
+
+// number * 1024^factor. What is short fits into 64 bits, which saves long multiplication.
+Decimal binary_amount(const Parts& parts, int factor, bool is_short_form) {
+  if (is_short_form) {
+    std::int64_t value = 0;
+    for (char c : parts.whole) value = value * 10 + (c - '0');
+    value *= std::int64_t{1} << (factor * 10);
+    return Decimal::of(parts.negative ? -value : value);
+  }
+  auto amount = decimal_amount(parts, 0);
+  for (int i = 0; i < factor; ++i) amount = amount.times_1024();
+  return amount;
+}
+
 std::string with_exponent_of_three(const Decimal& amount, int largest_exponent, int& exponent) {
   exponent = amount.exponent();
   std::string digits = amount.digits();
@@ -165,14 +184,8 @@ Result<Quantity> Quantity::parse(std::string_view text) {
 
   Quantity quantity;
   quantity.format_ = scale.format;
-  std::string all_digits(parts.whole);
-  all_digits += parts.fraction;
-  int exponent = -static_cast<int>(parts.fraction.size());
-  if (scale.format != Format::kBinarySi) exponent += scale.exponent;
-  auto amount = Decimal::of_digits(parts.negative, std::move(all_digits), exponent);
-  if (scale.format == Format::kBinarySi) {
-    for (int i = 0; i < scale.exponent; ++i) amount = amount.times_1024();
-  }
+  auto amount = scale.format == Format::kBinarySi ? binary_amount(parts, scale.exponent, is_short_form)
+                                                  : decimal_amount(parts, scale.exponent);
   // Who asks for something gets something: less than the smallest unit is rounded up to it.
   quantity.amount_ = amount.rounded_away(kNano);
   if (is_short_form) {

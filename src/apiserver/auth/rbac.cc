@@ -139,20 +139,21 @@ bool PolicyRule::allows(const Attributes& a) const {
          (resource_names.empty() || contains(resource_names, a.name));
 }
 
-RbacPolicy::RbacPolicy(std::vector<Role> roles, std::vector<RoleBinding> bindings) : bindings_(std::move(bindings)) {
+RbacPolicy::RbacPolicy(std::vector<Role> roles, const std::vector<RoleBinding>& bindings) {
   for (auto& role : roles) {
     auto name = role.name;
     roles_.insert_or_assign(std::move(name), std::move(role));
   }
-  for (const auto& binding : bindings_) {
+  for (const auto& binding : bindings) {
     const auto* role = find_role(binding.role, binding.name.ns);
     if (role == nullptr) continue;
-    auto add = [&](Grants& grants) {
+    auto add = [&](Index& index, std::string_view kind, const std::string& subject) {
+      auto& grants = index[subject];
       auto& list = binding.name.ns.empty() ? grants.cluster : grants.by_namespace[binding.name.ns];
-      list.push_back({&binding, role});
+      list.push_back({.role = role, .reason = allowed_by(binding, kind, subject)});
     };
-    for (const auto& user : binding.users) add(users_[user]);
-    for (const auto& group : binding.groups) add(groups_[group]);
+    for (const auto& user : binding.users) add(users_, "User", user);
+    for (const auto& group : binding.groups) add(groups_, "Group", group);
   }
 }
 
@@ -165,7 +166,7 @@ std::shared_ptr<const RbacPolicy> RbacPolicy::of(const store::Root& root) {
   read_all(root, "roles.rbac.authorization.k8s.io", add_role);
   read_all(root, "clusterrolebindings.rbac.authorization.k8s.io", add_binding);
   read_all(root, "rolebindings.rbac.authorization.k8s.io", add_binding);
-  return std::make_shared<const RbacPolicy>(std::move(roles), std::move(bindings));
+  return std::make_shared<const RbacPolicy>(std::move(roles), bindings);
 }
 
 const Role* RbacPolicy::find_role(const RoleRef& ref, std::string_view ns) const {
@@ -176,30 +177,28 @@ const Role* RbacPolicy::find_role(const RoleRef& ref, std::string_view ns) const
 
 template <class Visit>
 bool RbacPolicy::visit_grants(const UserInfo& user, std::string_view ns, Visit visit) const {
-  auto visit_list = [&](const std::vector<Grant>& list, std::string_view kind, const std::string& subject) {
-    return std::any_of(list.begin(), list.end(), [&](const Grant& grant) { return visit(grant, kind, subject); });
-  };
-  auto visit_subject = [&](const Index& index, std::string_view kind, const std::string& subject) {
+  auto visit_subject = [&](const Index& index, const std::string& subject) {
     auto found = index.find(subject);
     if (found == index.end()) return false;
-    if (visit_list(found->second.cluster, kind, subject)) return true;
+    const auto& [cluster, by_namespace] = found->second;
+    if (std::any_of(cluster.begin(), cluster.end(), visit)) return true;
     if (ns.empty()) return false;
-    auto in_namespace = found->second.by_namespace.find(ns);
-    return in_namespace != found->second.by_namespace.end() && visit_list(in_namespace->second, kind, subject);
+    auto local = by_namespace.find(ns);
+    return local != by_namespace.end() && std::any_of(local->second.begin(), local->second.end(), visit);
   };
-  if (visit_subject(users_, "User", user.name)) return true;
+  if (visit_subject(users_, user.name)) return true;
   return std::any_of(user.groups.begin(), user.groups.end(),
-                     [&](const auto& group) { return visit_subject(groups_, "Group", group); });
+                     [&](const auto& group) { return visit_subject(groups_, group); });
 }
 
 Decision RbacPolicy::authorize(const Attributes& attributes) const {
   if (attributes.user.in_group(kMastersGroup)) return {.allowed = true, .reason = {}};
   Decision decision;
   auto ns = attributes.is_resource ? std::string_view(attributes.ns) : std::string_view();
-  visit_grants(attributes.user, ns, [&](const Grant& grant, std::string_view kind, const std::string& subject) {
+  visit_grants(attributes.user, ns, [&](const Grant& grant) {
     bool allows = std::any_of(grant.role->rules.begin(), grant.role->rules.end(),
                               [&](const auto& rule) { return rule.allows(attributes); });
-    if (allows) decision = {.allowed = true, .reason = allowed_by(*grant.binding, kind, subject)};
+    if (allows) decision = {.allowed = true, .reason = grant.reason};
     return allows;
   });
   return decision;
@@ -207,7 +206,7 @@ Decision RbacPolicy::authorize(const Attributes& attributes) const {
 
 std::vector<const PolicyRule*> RbacPolicy::rules_for(const UserInfo& user, std::string_view ns) const {
   std::vector<const PolicyRule*> rules;
-  visit_grants(user, ns, [&](const Grant& grant, std::string_view, const std::string&) {
+  visit_grants(user, ns, [&](const Grant& grant) {
     for (const auto& rule : grant.role->rules) rules.push_back(&rule);
     return false;
   });

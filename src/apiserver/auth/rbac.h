@@ -55,7 +55,7 @@ RoleBinding read_role_binding(const json::Value& object);
 
 class RbacPolicy {
  public:
-  RbacPolicy(std::vector<Role> roles, std::vector<RoleBinding> bindings);
+  RbacPolicy(std::vector<Role> roles, const std::vector<RoleBinding>& bindings);
   RbacPolicy(const RbacPolicy&) = delete;
   RbacPolicy& operator=(const RbacPolicy&) = delete;
   // The policy of all roles and bindings in `root`.
@@ -71,8 +71,8 @@ class RbacPolicy {
 
  private:
   struct Grant {
-    const RoleBinding* binding;
     const Role* role;
+    std::string reason;  // made here once, since every request that it allows carries it
   };
   // What one subject was granted. Cluster-wide first, since those are asked for every request.
   struct Grants {
@@ -81,12 +81,11 @@ class RbacPolicy {
   };
   using Index = std::unordered_map<std::string, Grants>;
 
-  // Calls `visit(grant, subject kind, subject)` for each grant until it returns true.
+  // Calls `visit(grant)` for each grant until it returns true.
   template <class Visit>
   bool visit_grants(const UserInfo& user, std::string_view ns, Visit visit) const;
 
   std::map<api::ObjectName, Role> roles_;
-  std::vector<RoleBinding> bindings_;
   Index users_;
   Index groups_;
 };

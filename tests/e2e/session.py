@@ -206,6 +206,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def transcript(kubectl: Path, kubeconfig: Path, section: Section) -> list[str]:
+    with Cluster(kubectl, kubeconfig) as cluster:
+        return list(cluster.play(section))
+
+
 def difference(expected: str, found: str) -> str:
     lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "a real cluster", "this one", lineterm="")
     return "\n".join(lines)

@@ -14,13 +14,14 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from e2e.session import Cluster, difference, sections
+from e2e.session import difference, sections, transcript
 from kube.comparison.cases import Case, load_cases
 from kube.comparison.difference import load_known
 from kube.comparison.runner import Comparison, Tally
@@ -76,13 +77,14 @@ def run_kubectl(real: RealCluster, subject: Subject, options: argparse.Namespace
     for section in sections():
         if options.filter and not re.search(options.filter, section.name):
             continue
-        with Cluster(kubectl, real.kubeconfig) as there, Cluster(kubectl, subject.kubeconfig) as here:
-            for expected, found in zip(there.play(section), here.play(section)):
-                same = expected == found
-                tally.passed += same
-                tally.failed += not same
-                if not same:
-                    print(f"FAIL kubectl {section.name}\n{difference(expected, found)}", flush=True)
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            configs = (real.kubeconfig, subject.kubeconfig)
+            expected, found = pool.map(lambda config: transcript(kubectl, config, section), configs)
+        for wanted, got in zip(expected, found, strict=True):
+            tally.passed += wanted == got
+            tally.failed += wanted != got
+            if wanted != got:
+                print(f"FAIL kubectl {section.name}\n{difference(wanted, got)}", flush=True)
     return tally
 
 

@@ -82,7 +82,7 @@ def dynamic_client(api_client: client.ApiClient) -> None:
         "kind": "Deployment",
         "metadata": {"name": "web"},
         "spec": {
-            "replicas": 0,
+            "replicas": 2,
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
         },
@@ -104,7 +104,7 @@ def dynamic_client(api_client: client.ApiClient) -> None:
     except ConflictError:
         pass
     scale = deployments.scale.get(name="web", namespace=NAMESPACE)
-    check(scale.kind == "Scale" and scale.spec.replicas == 0, "scale is a subresource")
+    check(scale.kind == "Scale" and scale.spec.replicas == 2, "scale is a subresource")
     deployments.delete(name="web", namespace=NAMESPACE)
     try:
         deployments.get(name="web", namespace=NAMESPACE)

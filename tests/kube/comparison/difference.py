@@ -52,8 +52,8 @@ def differences(real: Any, ours: Any, path: str = "") -> Iterator[Difference]:
         for index in range(max(len(real), len(ours))):
             below = f"{path}.{index}"
             yield from differences(_at(real, index), _at(ours, index), below)
-    elif real != ours and not _same_saying(path, real, ours):
-        yield Difference(path, real, ours)
+    elif (real != ours or type(real) is not type(ours)) and not _same_saying(path, real, ours):
+        yield Difference(path, real, ours)  # types apart, because to Python 1 is True and 1.0
 
 
 def _at(items: list[Any], index: int) -> Any:

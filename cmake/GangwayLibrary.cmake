@@ -3,6 +3,15 @@
 # Makes the library gangway_<folder> of src/<folder>, and <folder>_test of the *_test.cc files beside the sources.
 # DEPS are the other folders it may include: the link line is the first guard of the layers, tools/check_layers.py
 # the second.
+# The folders that stand on json and so on the headers of cmake/pch.h.
+set(GANGWAY_WITH_JSON json api store client apiserver controllers testing cli)
+
+function(gangway_precompile target name)
+  if(name IN_LIST GANGWAY_WITH_JSON)
+    target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  endif()
+endfunction()
+
 function(gangway_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -16,6 +25,7 @@ function(gangway_library name)
     add_library(gangway_${name} STATIC ${sources})
     target_include_directories(gangway_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(gangway_${name} PUBLIC ${ARG_DEPS} ${ARG_LIBS})
+    gangway_precompile(gangway_${name} ${name})
   else()
     add_library(gangway_${name} INTERFACE)
     target_include_directories(gangway_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -26,6 +36,10 @@ function(gangway_library name)
     find_package(GTest REQUIRED)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE gangway_${name} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main rapidcheck)
+    gangway_precompile(${name}_test ${name})
+    if(name IN_LIST GANGWAY_WITH_JSON)
+      target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
+    endif()
     add_test(NAME ${name} COMMAND ${name}_test)
   endif()
 endfunction()

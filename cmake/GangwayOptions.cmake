@@ -23,9 +23,16 @@ if(GANGWAY_SANITIZE)
   add_link_options(-fsanitize=${GANGWAY_SANITIZE})
 endif()
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fpch-preprocess)  # lets ccache see through precompiled headers
+endif()
+
 find_program(GANGWAY_CCACHE ccache)
 if(GANGWAY_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GANGWAY_CCACHE})
+  # Paths below the sources count as relative, so that every clone shares one cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${GANGWAY_CCACHE})
 endif()
 find_program(GANGWAY_MOLD mold)
 if(GANGWAY_MOLD)

@@ -1,0 +1,13 @@
+// The commands of `gangway`, by what they are about.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace gangway {
+
+// up, down, status, backup, restore, completion. `status` becomes the exit code of the one that ran.
+void add_server_commands(CLI::App& app, int& status);
+
+}  // namespace gangway

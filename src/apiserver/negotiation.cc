@@ -1,0 +1,113 @@
+#include "apiserver/negotiation.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "json/yaml.h"
+
+namespace gangway::apiserver {
+namespace {
+
+constexpr std::string_view kSupported =
+    "application/json, application/yaml, application/json;stream=watch";
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// Takes what stands before `separator` off the front of `text`.
+std::string_view take_until(std::string_view& text, char separator) {
+  auto at = text.find(separator);
+  auto head = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return trim(head);
+}
+
+struct MediaRange {
+  std::string_view type;
+  std::map<std::string_view, std::string_view> parameters;
+};
+
+MediaRange read_range(std::string_view text) {
+  MediaRange range;
+  range.type = take_until(text, ';');
+  while (!text.empty()) {
+    auto parameter = take_until(text, ';');
+    auto name = take_until(parameter, '=');
+    range.parameters[name] = trim(parameter);
+  }
+  return range;
+}
+
+bool is_json(std::string_view type) { return type == "application/json" || type == "*/*" || type == "application/*"; }
+bool is_yaml(std::string_view type) { return type == "application/yaml"; }
+
+std::optional<Wanted> acceptable(const MediaRange& range) {
+  if (!is_json(range.type) && !is_yaml(range.type)) return std::nullopt;
+  Wanted wanted;
+  wanted.yaml = is_yaml(range.type);
+  auto parameter = [&](std::string_view name) {
+    auto at = range.parameters.find(name);
+    return at == range.parameters.end() ? std::string_view() : at->second;
+  };
+  auto as = parameter("as");
+  if (as.empty()) return wanted;
+  wanted.form_version = std::string(parameter("v"));
+  if (as == "APIGroupDiscoveryList" && parameter("g") == "apidiscovery.k8s.io") {
+    if (wanted.form_version != "v2" && wanted.form_version != "v2beta1") return std::nullopt;
+    wanted.aggregated_discovery = wanted.form_version;
+    return wanted;
+  }
+  if (parameter("g") != "meta.k8s.io" || (wanted.form_version != "v1" && wanted.form_version != "v1beta1")) return std::nullopt;
+  if (as == "Table") {
+    wanted.form = Form::kTable;
+  } else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") {
+    wanted.form = Form::kPartialMetadata;
+  } else {
+    return std::nullopt;
+  }
+  return wanted;
+}
+
+}  // namespace
+
+Result<Wanted> negotiate(std::string_view accept) {
+  if (trim(accept).empty()) return Wanted{};
+  auto rest = accept;
+  while (!rest.empty()) {
+    if (auto wanted = acceptable(read_range(take_until(rest, ',')))) return *wanted;
+  }
+  Error error;
+  error.reason = Reason::kNotAcceptable;
+  error.message = fmt::format("only the following media types are accepted: {}", kSupported);
+  return error;
+}
+
+Result<BodyFormat> body_format(std::string_view content_type) {
+  auto type = read_range(content_type).type;
+  if (type.empty() || type == "application/json") return BodyFormat::kJson;
+  if (is_yaml(type)) return BodyFormat::kYaml;
+  Error error;
+  error.reason = Reason::kUnsupportedMediaType;
+  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: {}",
+                              "application/json, application/yaml");
+  return error;
+}
+
+Result<ParsedBody> parse_body(std::string_view body, BodyFormat format) {
+  ParsedBody parsed;
+  if (format == BodyFormat::kJson) {
+    GW_TRY(parsed.value, json::parse(body, {}, &parsed.duplicates));
+    return parsed;
+  }
+  GW_TRY(auto documents, json::parse_yaml(body));
+  if (documents.size() != 1) return bad_request(fmt::format("the body must be one YAML document (got {})", documents.size()));
+  parsed.value = std::move(documents.front());
+  return parsed;
+}
+
+}  // namespace gangway::apiserver

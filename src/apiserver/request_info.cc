@@ -1,0 +1,61 @@
+#include "apiserver/request_info.h"
+
+#include <algorithm>
+
+namespace gangway::apiserver {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  return out;
+}
+
+std::string resource_verb(std::string_view method, bool named, const Query& query) {
+  if (method == "GET" || method == "HEAD") {
+    // A watch of one object is a watch of the collection narrowed to its name.
+    if (query.flag("watch")) return "watch";
+    return named ? "get" : "list";
+  }
+  if (method == "POST") return "create";
+  if (method == "PUT") return "update";
+  if (method == "PATCH") return "patch";
+  if (method == "DELETE") return named ? "delete" : "deletecollection";
+  return lower_case(method);
+}
+
+}  // namespace
+
+RequestInfo read_request_info(std::string_view method, const Target& target) {
+  RequestInfo info;
+  info.path = target.path;
+  info.verb = lower_case(method);
+  const auto& segments = target.segments;
+  std::size_t at = 0;
+  if (segments.size() >= 3 && segments[0] == "api") {
+    info.version = segments[1];
+    at = 2;
+  } else if (segments.size() >= 4 && segments[0] == "apis") {
+    info.group = segments[1];
+    info.version = segments[2];
+    at = 3;
+  } else {
+    return info;
+  }
+  info.is_resource = true;
+  if (segments[at] == "namespaces" && segments.size() > at + 1) {
+    info.ns = segments[at + 1];
+    // /namespaces/x/status and /namespaces/x/finalize are subresources of the namespace, all else lies within it.
+    bool about_namespace =
+        segments.size() == at + 2 || (segments.size() == at + 3 && (segments[at + 2] == "status" || segments[at + 2] == "finalize"));
+    if (!about_namespace) at += 2;
+  }
+  info.resource = segments[at];
+  if (segments.size() > at + 1) info.name = segments[at + 1];
+  if (segments.size() > at + 2) info.subresource = segments[at + 2];
+  for (std::size_t i = at + 3; i < segments.size(); ++i) info.rest += "/" + segments[i];
+  info.verb = resource_verb(method, !info.name.empty(), target.query);
+  return info;
+}
+
+}  // namespace gangway::apiserver

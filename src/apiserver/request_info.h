@@ -1,0 +1,27 @@
+// What a request asks for, read off its method and path: the verb and the resource, or a non-resource path.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "apiserver/url.h"
+
+namespace gangway::apiserver {
+
+struct RequestInfo {
+  bool is_resource = false;
+  std::string verb;  // get, list, watch, create, update, patch, delete, deletecollection; else the method in lower case
+  std::string path;
+  std::string group;
+  std::string version;
+  std::string resource;     // plural
+  std::string subresource;  // "status", …, or ""
+  std::string ns;
+  std::string name;
+  std::string rest;  // what follows the subresource, for proxies
+};
+
+// Never fails: a path that names no resource is a non-resource request.
+RequestInfo read_request_info(std::string_view method, const Target& target);
+
+}  // namespace gangway::apiserver

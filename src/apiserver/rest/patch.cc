@@ -1,0 +1,116 @@
+#include "apiserver/rest/patch.h"
+
+#include <fmt/format.h>
+
+#include "apiserver/rest/decode.h"
+#include "apiserver/rest/ownership.h"
+#include "apiserver/status.h"
+#include "json/json_patch.h"
+#include "json/merge_patch.h"
+#include "json/strategic_merge.h"
+#include "json/yaml.h"
+
+namespace gangway::apiserver {
+namespace {
+
+constexpr std::string_view kJsonPatch = "application/json-patch+json";
+constexpr std::string_view kMergePatch = "application/merge-patch+json";
+constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
+constexpr std::string_view kApplyYaml = "application/apply-patch+yaml";
+
+Error unsupported(const KindInfo& kind) {
+  Error error;
+  error.reason = Reason::kUnsupportedMediaType;
+  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}{}", kJsonPatch,
+                              kMergePatch, kind.custom ? "" : std::string(kStrategicPatch) + ", ", kApplyYaml);
+  return error;
+}
+
+Result<PatchType> patch_type(const Call& call) {
+  auto type = std::string_view(call.content_type).substr(0, call.content_type.find(';'));
+  if (type == kJsonPatch) return PatchType::kJson;
+  if (type == kMergePatch) return PatchType::kMerge;
+  // Users' own kinds have no merge keys, so there is nothing strategic about them.
+  if (type == kStrategicPatch && !call.kind->custom) return PatchType::kStrategic;
+  if (type == kApplyYaml || type == "application/apply-patch+json") return PatchType::kApply;
+  return unsupported(*call.kind);
+}
+
+Result<void> check_apply_options(const Call& call) {
+  if (!call.query.get("fieldManager").empty()) return {};
+  return invalid("meta.k8s.io", "PatchOptions", "",
+                 {Cause{"FieldValueRequired", "Required value: is required for apply patch", "fieldManager"}});
+}
+
+// An applied configuration must say what it is, since it may create the object.
+Result<void> check_applied_identity(const Call& call, const json::Value& applied) {
+  auto version = json::string_at(applied, {"apiVersion"});
+  auto expected = group_version(call.kind->group, call.version->name);
+  if (version.empty() || json::string_at(applied, {"kind"}).empty()) {
+    return bad_request("apply patch: apiVersion and kind must be set, so that the object can be created when it does not exist");
+  }
+  if (version != expected) {
+    return bad_request(fmt::format("Incorrect version specified in apply patch. Specified patch version: {}, expected: {}", version, expected));
+  }
+  if (json::find(applied, {"metadata", "managedFields"})) {
+    const auto& managed = *json::find(applied, {"metadata", "managedFields"});
+    if (managed.is_array() && !managed.get_array().empty()) return bad_request("metadata.managedFields must be nil");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Patch> read_patch(const Call& call, const WriteOptions& options) {
+  Patch patch;
+  GW_TRY(patch.type, patch_type(call));
+  if (patch.type == PatchType::kApply) {
+    GW_CHECKED(check_apply_options(call));
+    GW_TRY(auto parsed, parse_body(call.body, BodyFormat::kYaml));
+    patch.body = std::move(parsed.value);
+    patch.duplicates = std::move(parsed.duplicates);
+    if (!patch.body.is_object()) return bad_request("error decoding YAML: an apply patch must be an object");
+    GW_CHECKED(check_applied_identity(call, patch.body));
+    return patch;
+  }
+  if (options.force) {
+    return invalid("meta.k8s.io", "PatchOptions", "",
+                   {Cause{"FieldValueForbidden", "Forbidden: may not be specified for non-apply patch", "force"}});
+  }
+  GW_TRY(auto parsed, parse_body(call.body, BodyFormat::kJson));
+  patch.body = std::move(parsed.value);
+  patch.duplicates = std::move(parsed.duplicates);
+  if (patch.type != PatchType::kJson && !patch.body.is_object()) {
+    return bad_request(fmt::format("error decoding patch: the patch must be an object"));
+  }
+  return patch;
+}
+
+Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch& patch, const json::Value& old) {
+  if (patch.type == PatchType::kApply) {
+    auto applied = patch.body;
+    GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
+    return apply_configuration(call, options, &old, applied);
+  }
+  json::Value object;
+  if (patch.type == PatchType::kJson) {
+    GW_TRY(object, json::apply_json_patch(old, patch.body));
+  } else if (patch.type == PatchType::kMerge) {
+    object = old;
+    json::apply_merge_patch(object, patch.body);
+  } else {
+    GW_TRY(object, json::apply_strategic_merge_patch(old, patch.body, call.version->schema));
+  }
+  if (!object.is_object()) return bad_request("the patched object is not an object any more");
+  GW_CHECKED(conform(call, options, patch.duplicates, object));
+  return Edited{std::move(object), false};
+}
+
+Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const Patch& patch) {
+  auto applied = patch.body;
+  GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
+  json::object_at(applied, {"metadata"})["name"] = call.info.name;
+  return apply_configuration(call, options, nullptr, applied);
+}
+
+}  // namespace gangway::apiserver

@@ -1,0 +1,168 @@
+// Resources: delete and deletecollection.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "apiserver/rest/metadata_rules.h"
+#include "apiserver/rest/resources.h"
+#include "apiserver/status.h"
+
+namespace gangway::apiserver {
+namespace {
+
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
+
+Result<void> check_preconditions(const Call& call, const DeleteOptions& options, const api::Header& header) {
+  if (!options.uid.empty() && options.uid != header.uid) {
+    return conflict(*call.kind, header.name.name,
+                    fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", options.uid, header.uid));
+  }
+  auto revision = std::to_string(header.revision);
+  if (!options.revision.empty() && options.revision != revision) {
+    return conflict(*call.kind, header.name.name,
+                    fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
+                                options.revision, revision));
+  }
+  return {};
+}
+
+// The garbage collector learns from a finalizer what should become of the dependents.
+void set_propagation_finalizer(json::Value& object, Propagation propagation) {
+  if (propagation == Propagation::kDefault) return;
+  auto& metadata = json::object_at(object, {"metadata"});
+  json::Array kept;
+  if (const auto* finalizers = metadata.if_contains("finalizers"); finalizers && finalizers->is_array()) {
+    for (const auto& finalizer : finalizers->get_array()) {
+      auto name = finalizer.is_string() ? std::string_view(finalizer.get_string()) : std::string_view();
+      if (name != kOrphan && name != kForeground) kept.push_back(finalizer);
+    }
+  }
+  if (propagation == Propagation::kOrphan) kept.emplace_back(kOrphan);
+  if (propagation == Propagation::kForeground) kept.emplace_back(kForeground);
+  if (kept.empty()) {
+    metadata.erase("finalizers");
+  } else {
+    metadata["finalizers"] = std::move(kept);
+  }
+}
+
+bool stays(const json::Value& object, std::int64_t grace) {
+  const auto* own = json::find(object, {"spec", "finalizers"});  // namespaces have their own list
+  return grace > 0 || has_finalizers(object) || (own && own->is_array() && !own->get_array().empty());
+}
+
+// Marks the object as being deleted. False when it already was, and would not end any sooner.
+bool mark_deleted(const Call& call, json::Value& object, std::int64_t grace) {
+  auto& metadata = json::object_at(object, {"metadata"});
+  if (const auto* before = metadata.if_contains("deletionGracePeriodSeconds"); before && metadata.contains("deletionTimestamp")) {
+    if (before->is_int64() && before->get_int64() <= grace) return false;
+  }
+  metadata["deletionTimestamp"] = to_rfc3339(call.now + std::chrono::seconds(grace));
+  metadata["deletionGracePeriodSeconds"] = grace;
+  if (auto* generation = metadata.if_contains("generation"); generation && generation->is_int64()) {
+    *generation = generation->get_int64() + 1;
+  }
+  if (call.kind->strategy->on_delete) call.kind->strategy->on_delete(object);
+  return true;
+}
+
+}  // namespace
+
+Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, const api::ObjectName& name,
+                                const store::Root& state) {
+  auto current = state.get({call.kind->storage_name, name});
+  if (!current) return not_found(*call.kind, name.name);
+  GW_CHECKED(check_preconditions(call, options, *current.header));
+  GW_TRY(auto object, open_version(call, current));
+  auto before = object;
+  set_propagation_finalizer(object, options.propagation);
+  const auto* strategy = call.kind->strategy;
+  auto grace = strategy->grace_seconds ? strategy->grace_seconds(object, options.grace_seconds) : 0;
+  bool marked = mark_deleted(call, object, grace);
+
+  Prepared prepared;
+  if (stays(object, grace)) {
+    if (!marked && json::equal(object, before)) {
+      prepared.unchanged = current;
+      return prepared;
+    }
+  } else {
+    // What watchers and the client get is the object as it was, not the mark that nobody could have seen.
+    object = std::move(before);
+    prepared.gone = true;
+  }
+  if (options.dry_run) {
+    prepared.preview = current;
+    return prepared;
+  }
+  std::vector<store::Write> claims;
+  if (prepared.gone) add_claims(*call.kind, &object, nullptr, claims);
+  auto draft = close_object(call, std::move(object));
+  auto effect = prepared.gone ? store::Write::Effect::kDelete : store::Write::Effect::kPut;
+  prepared.writes.push_back({{call.kind->storage_name, name}, effect, current.header->revision, std::move(draft)});
+  std::move(claims.begin(), claims.end(), std::back_inserter(prepared.writes));
+  return prepared;
+}
+
+namespace {
+
+// Kinds differ in what a completed delete answers with: the last state, or a Status that names it.
+Answer delete_answer(const Call& call, Answer answer, bool gone) {
+  if (!gone || call.kind->strategy->returns_deleted) return answer;
+  const auto& header = *std::get<ObjectAnswer>(answer.content).object.header;
+  return json_answer(success_status(call.kind->group, call.kind->plural, header.name.name, header.uid));
+}
+
+}  // namespace
+
+void Resources::remove(const CallPtr& call, const Done& done) {
+  auto options = read_delete_options(*call);
+  if (!options) return done(options.error());
+  auto gone = std::make_shared<bool>(false);
+  commit(
+      call,
+      [call, options = *options, gone](const store::Root& state) {
+        auto prepared = prepare_remove(*call, options, call->object_name(), state);
+        *gone = prepared && prepared->gone;
+        return prepared;
+      },
+      [call, gone, done](Result<Answer> answer) {
+        if (!answer) return done(std::move(answer));
+        done(delete_answer(*call, std::move(*answer), *gone));
+      });
+}
+
+void Resources::remove_collection(const CallPtr& call, const Done& done) {
+  auto options = read_delete_options(*call);
+  if (!options) return done(options.error());
+  // The selection is that of a list; deletes take no page limit.
+  auto selected = select(*call, *store_.root());
+  if (!selected) return done(selected.error());
+  struct Progress {
+    ListAnswer deleted;
+    std::size_t outstanding;
+    std::optional<Error> error;
+  };
+  auto progress = std::make_shared<Progress>(Progress{{store_.root()->revision(), {}, "", -1}, selected->size(), std::nullopt});
+  if (selected->empty()) return done(Answer{200, std::move(progress->deleted)});
+  for (const auto& version : *selected) {
+    commit(
+        call,
+        [call, options = *options, name = version.header->name](const store::Root& state) {
+          return prepare_remove(*call, options, name, state);
+        },
+        [progress, done](Result<Answer> answer) {
+          if (answer) {
+            progress->deleted.items.push_back(std::get<ObjectAnswer>(answer->content).object);
+          } else if (answer.error().reason != Reason::kNotFound && !progress->error) {
+            progress->error = answer.error();
+          }
+          if (--progress->outstanding > 0) return;
+          if (progress->error) return done(*progress->error);
+          done(Answer{200, std::move(progress->deleted)});
+        });
+  }
+}
+
+}  // namespace gangway::apiserver

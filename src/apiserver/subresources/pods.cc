@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include "api/selector.h"
+#include "apiserver/status.h"
+#include "apiserver/subresources/subresources.h"
+
+namespace gangway::apiserver {
+namespace {
+
+constexpr std::string_view kBudgets = "poddisruptionbudgets.policy";
+
+Result<json::Value> read_body(const Call& call, std::string_view kind) {
+  GW_TRY(auto format, body_format(call.content_type));
+  GW_TRY(auto parsed, parse_body(call.body, format));
+  auto sent = json::string_at(parsed.value, {"kind"});
+  if (!parsed.value.is_object() || (!sent.empty() && sent != kind)) {
+    return bad_request(fmt::format("the body must be of kind {} (got \"{}\")", kind, sent));
+  }
+  return std::move(parsed.value);
+}
+
+void answer_success(const Done& done, Result<Answer> answer) {
+  if (!answer) return done(std::move(answer));
+  json::Object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Success"}, {"code", 201}};
+  done(json_answer(status, 201));
+}
+
+void set_scheduled(json::Value& pod, WallTime now) {
+  auto& status = json::object_at(pod, {"status"});
+  auto& conditions = status["conditions"];
+  if (!conditions.is_array()) conditions = json::Array();
+  json::Object scheduled{{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", to_rfc3339(now)}};
+  for (auto& condition : conditions.get_array()) {
+    if (json::string_at(condition, {"type"}) != "PodScheduled") continue;
+    condition = std::move(scheduled);
+    return;
+  }
+  conditions.get_array().push_back(std::move(scheduled));
+}
+
+Result<Edited> bind(const Call& call, const json::Value& binding, const json::Value& old) {
+  auto node = json::string_at(binding, {"target", "name"});
+  if (json::find(old, {"metadata", "deletionTimestamp"})) {
+    return conflict(*call.kind, call.info.name, fmt::format("pod {} is being deleted, cannot be assigned to a host", call.info.name));
+  }
+  if (auto bound = json::string_at(old, {"spec", "nodeName"}); !bound.empty()) {
+    return conflict(*call.kind, call.info.name, fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, bound));
+  }
+  if (const auto* gates = json::find(old, {"spec", "schedulingGates"}); gates && gates->is_array() && !gates->get_array().empty()) {
+    return conflict(*call.kind, call.info.name, fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
+  }
+  auto pod = old;
+  auto& metadata = json::object_at(pod, {"metadata"});
+  for (auto field : {"uid", "resourceVersion"}) {
+    if (auto wanted = json::string_at(binding, {"metadata", field}); !wanted.empty()) metadata[field] = wanted;
+  }
+  json::object_at(pod, {"spec"})["nodeName"] = node;
+  if (const auto* annotations = json::find(binding, {"metadata", "annotations"}); annotations && annotations->is_object()) {
+    auto& target = json::object_at(pod, {"metadata", "annotations"});
+    for (const auto& [key, value] : annotations->get_object()) target[key] = value;
+  }
+  set_scheduled(pod, call.now);
+  return Edited{std::move(pod), true};
+}
+
+Error too_many_disruptions(std::string_view budget, std::int64_t desired, std::int64_t healthy) {
+  Error error;
+  error.reason = Reason::kTooManyRequests;
+  error.message = "Cannot evict pod as it would violate the pod's disruption budget.";
+  error.causes.push_back(Cause{"DisruptionBudget",
+                               fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", budget, desired, healthy), ""});
+  return error;
+}
+
+struct Budget {
+  api::Version version;
+  json::Value object;
+};
+
+Result<std::optional<Budget>> budget_of(const store::Root& state, const api::Header& pod) {
+  std::optional<Budget> found;
+  for (const auto& version : state.objects(std::string(kBudgets)).in_namespace(pod.name.ns)) {
+    GW_TRY(auto object, json::parse(*version.json));
+    const auto* selector = json::find(object, {"spec", "selector"});
+    if (!selector) continue;
+    auto parsed = api::read_label_selector(*selector);
+    if (!parsed || !parsed->matches(pod)) continue;
+    if (found) return internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    found = Budget{version, std::move(object)};
+  }
+  return found;
+}
+
+bool needs_no_budget(const json::Value& pod) {
+  auto phase = json::string_at(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || json::find(pod, {"metadata", "deletionTimestamp"});
+}
+
+// The write that takes one disruption off the budget.
+Result<store::Write> charge(const Call& call, Budget budget, std::string_view pod_name) {
+  auto number = [&](std::string_view field) {
+    const auto* value = json::find(budget.object, {"status", field});
+    return value && value->is_int64() ? value->get_int64() : 0;
+  };
+  const auto& name = budget.version.header->name;
+  if (number("observedGeneration") < budget.version.header->generation) {
+    auto error = too_many_disruptions(name.name, number("desiredHealthy"), number("currentHealthy"));
+    error.causes.front().message = fmt::format("The disruption budget {} is still being processed by the server.", name.name);
+    error.retry_after_seconds = 10;
+    return error;
+  }
+  auto allowed = number("disruptionsAllowed");
+  if (allowed <= 0) return too_many_disruptions(name.name, number("desiredHealthy"), number("currentHealthy"));
+  auto& status = json::object_at(budget.object, {"status"});
+  status["disruptionsAllowed"] = allowed - 1;
+  json::object_at(budget.object, {"status", "disruptedPods"})[pod_name] = to_rfc3339(call.now);
+  auto resolved = call.registry->resolve("policy", "v1", "poddisruptionbudgets");
+  auto draft = draft_of(*resolved->kind, budget.object);
+  return store::Write{{std::string(kBudgets), name}, store::Write::Effect::kPut, budget.version.header->revision, std::move(draft)};
+}
+
+Result<Prepared> evict(const Call& call, const DeleteOptions& options, const store::Root& state) {
+  auto current = state.get(call.object_key());
+  if (!current) return not_found(*call.kind, call.info.name);
+  GW_TRY(auto prepared, prepare_remove(call, options, call.object_name(), state));
+  GW_TRY(auto pod, json::parse(*current.json));
+  if (needs_no_budget(pod)) return prepared;
+  GW_TRY(auto budget, budget_of(state, *current.header));
+  if (!budget) return prepared;
+  GW_TRY(auto write, charge(call, std::move(*budget), call.info.name));
+  if (!prepared.writes.empty()) prepared.writes.push_back(std::move(write));
+  return prepared;
+}
+
+}  // namespace
+
+void serve_binding(Resources& resources, const CallPtr& call, const Done& done) {
+  auto options = read_write_options(*call);
+  if (!options) return done(options.error());
+  auto binding = read_body(*call, "Binding");
+  if (!binding) return done(binding.error());
+  std::vector<Cause> causes;
+  auto kind = json::string_at(*binding, {"target", "kind"});
+  if (!kind.empty() && kind != "Node") {
+    causes.push_back(Cause{"FieldValueNotSupported", fmt::format("Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind), "target.kind"});
+  }
+  if (json::string_at(*binding, {"target", "name"}).empty()) causes.push_back(Cause{"FieldValueRequired", "Required value", "target.name"});
+  if (!causes.empty()) return done(invalid("", "Binding", json::string_at(*binding, {"metadata", "name"}), std::move(causes)));
+  resources.edit(
+      call, *options, [call, binding = std::move(*binding)](const json::Value& old) { return bind(*call, binding, old); },
+      [done](Result<Answer> answer) { answer_success(done, std::move(answer)); });
+}
+
+void serve_binding_of_body(Resources& resources, const CallPtr& call, const Done& done) {
+  auto binding = read_body(*call, "Binding");
+  if (!binding) return done(binding.error());
+  auto pods = call->registry->resolve("", "v1", "pods");
+  call->kind = pods->kind;
+  call->version = pods->version;
+  call->info.name = json::string_at(*binding, {"metadata", "name"});
+  call->info.subresource = "binding";
+  serve_binding(resources, call, done);
+}
+
+void serve_eviction(Resources& resources, const CallPtr& call, const Done& done) {
+  auto eviction = read_body(*call, "Eviction");
+  if (!eviction) return done(eviction.error());
+  auto name = json::string_at(*eviction, {"metadata", "name"});
+  if (!name.empty() && name != call->info.name) return done(bad_request("name in URL does not match name in Eviction object"));
+  DeleteOptions options;
+  if (const auto* given = json::find(*eviction, {"deleteOptions"}); given && given->is_object()) {
+    auto parsed = delete_options_of(*given);
+    if (!parsed) return done(parsed.error());
+    options = *parsed;
+  }
+  options.dry_run |= call->query.get("dryRun") == "All";
+  resources.commit(
+      call, [call, options](const store::Root& state) { return evict(*call, options, state); },
+      [done](Result<Answer> answer) { answer_success(done, std::move(answer)); });
+}
+
+void serve_finalize(Resources& resources, const CallPtr& call, const Done& done) {
+  auto options = read_write_options(*call);
+  if (!options) return done(options.error());
+  auto body = read_body(*call, "Namespace");
+  if (!body) return done(body.error());
+  resources.edit(
+      call, *options,
+      [body = std::move(*body)](const json::Value& old) -> Result<Edited> {
+        auto object = old;
+        const auto* finalizers = json::find(body, {"spec", "finalizers"});
+        json::object_at(object, {"spec"})["finalizers"] = finalizers && finalizers->is_array() ? *finalizers : json::Value(json::Array());
+        if (auto revision = json::string_at(body, {"metadata", "resourceVersion"}); !revision.empty()) {
+          json::object_at(object, {"metadata"})["resourceVersion"] = revision;
+        }
+        return Edited{std::move(object), true};
+      },
+      done);
+}
+
+}  // namespace gangway::apiserver

@@ -1,0 +1,116 @@
+#include "apiserver/url.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace gangway::apiserver {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return (x | 0x20) == (y | 0x20) && (x == y || ((x | 0x20) >= 'a' && (x | 0x20) <= 'z')); });
+}
+
+}  // namespace
+
+Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+      int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+      if (low < 0) return bad_request(fmt::format("invalid URL escape \"{}\"", text.substr(i, 3)));
+      c = static_cast<char>(high * 16 + low);
+      i += 2;
+    } else if (c == '+' && plus_is_space) {
+      c = ' ';
+    }
+    out += c;
+  }
+  return out;
+}
+
+Result<Query> Query::parse(std::string_view text) {
+  Query query;
+  while (!text.empty()) {
+    auto end = text.find('&');
+    auto pair = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (pair.empty()) continue;
+    auto equals = pair.find('=');
+    GW_TRY(auto name, percent_decode(pair.substr(0, equals), true));
+    std::string value;
+    if (equals != std::string_view::npos) {
+      GW_TRY(value, percent_decode(pair.substr(equals + 1), true));
+    }
+    query.parameters_.emplace_back(std::move(name), std::move(value));
+  }
+  return query;
+}
+
+std::string_view Query::get(std::string_view name) const {
+  for (const auto& [key, value] : parameters_) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+bool Query::has(std::string_view name) const {
+  return std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.first == name; });
+}
+
+bool Query::flag(std::string_view name) const {
+  auto value = get(name);
+  return has(name) && value != "0" && !equals_ignoring_case(value, "false");
+}
+
+Result<std::optional<std::int64_t>> Query::integer(std::string_view name) const {
+  auto text = get(name);
+  if (text.empty()) return std::optional<std::int64_t>();
+  std::int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return bad_request(fmt::format("{}: must be an integer (got \"{}\")", name, text));
+  }
+  return std::optional(value);
+}
+
+std::vector<std::string_view> Query::all(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (const auto& [key, value] : parameters_) {
+    if (key == name) values.push_back(value);
+  }
+  return values;
+}
+
+Result<Target> parse_target(std::string_view text) {
+  Target target;
+  auto question = text.find('?');
+  auto path = text.substr(0, question);
+  GW_TRY(target.path, percent_decode(path, false));
+  while (!path.empty()) {
+    auto slash = path.find('/');
+    auto segment = path.substr(0, slash);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    if (segment.empty()) continue;
+    GW_TRY(auto decoded, percent_decode(segment, false));
+    target.segments.push_back(std::move(decoded));
+  }
+  if (question != std::string_view::npos) {
+    GW_TRY(target.query, Query::parse(text.substr(question + 1)));
+  }
+  return target;
+}
+
+}  // namespace gangway::apiserver

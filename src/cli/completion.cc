@@ -1,0 +1,86 @@
+#include "cli/completion.h"
+
+#include <fmt/format.h>
+
+namespace gangway::cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// Inside single quotes a shell takes everything as it is, but for the quote itself.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string bash_script(const std::vector<CommandDescription>& commands) {
+  std::string names;
+  std::string cases;
+  for (const auto& command : commands) {
+    names += (names.empty() ? "" : " ") + command.name;
+    cases += fmt::format("    {}) words={} ;;\n", command.name, quoted(joined(command.flags) + " " + joined(command.words)));
+  }
+  return fmt::format(R"(# gangway completion for bash: source <(gangway completion bash)
+_gangway() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words
+  case $previous in
+    --data-dir) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    --cluster|--kubeconfig|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W {} -- "$current"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{}  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -F _gangway gangway
+)",
+                     quoted(names), cases);
+}
+
+std::string zsh_script(const std::vector<CommandDescription>& commands) {
+  std::string list;
+  std::string cases;
+  for (const auto& command : commands) {
+    list += fmt::format("    {}\n", quoted(command.name + ":" + command.help));
+    std::string words;
+    for (const auto& word : command.flags) words += " " + quoted(word);
+    for (const auto& word : command.words) words += " " + quoted(word);
+    cases += fmt::format("    {}) compadd --{} ;;\n", command.name, words);
+  }
+  return fmt::format(R"(#compdef gangway
+# gangway completion for zsh: source <(gangway completion zsh)
+_gangway() {{
+  local -a commands
+  commands=(
+{}  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  case $words[CURRENT-1] in
+    --data-dir) _files -/; return ;;
+    --cluster|--kubeconfig|backup|restore) _files; return ;;
+  esac
+  case $words[2] in
+{}  esac
+}}
+compdef _gangway gangway
+)",
+                     list, cases);
+}
+
+}  // namespace
+
+std::string completion_script(std::string_view shell, const std::vector<CommandDescription>& commands) {
+  return shell == "zsh" ? zsh_script(commands) : bash_script(commands);
+}
+
+}  // namespace gangway::cli

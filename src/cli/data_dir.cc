@@ -1,0 +1,65 @@
+#include "cli/data_dir.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "sys/files.h"
+
+namespace gangway::cli {
+namespace {
+
+std::string home_directory() {
+  if (const char* home = std::getenv("HOME"); home && *home) return home;
+  const auto* entry = getpwuid(getuid());
+  return entry ? entry->pw_dir : "/";
+}
+
+Result<void> make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return internal_error(fmt::format("cannot make the directory {}: {}", path, error.message()));
+  if (chmod(path.c_str(), 0700) != 0) return internal_error(fmt::format("cannot make {} private: {}", path, std::strerror(errno)));
+  return {};
+}
+
+// A pid may have been given to another program since the file was written.
+bool is_gangway(pid_t pid) {
+  auto name = sys::read_file(fmt::format("/proc/{}/comm", pid));
+  return name && name->starts_with("gangway");
+}
+
+}  // namespace
+
+std::string DataDir::default_path() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data == '/') return std::string(data) + "/gangway";
+  return home_directory() + "/.local/share/gangway";
+}
+
+Result<void> DataDir::create() const {
+  GW_CHECKED(make_directory(path_));
+  return make_directory(pki());
+}
+
+Result<void> DataDir::write_pid(pid_t pid) const { return sys::atomic_write(pid_file(), fmt::format("{}\n", pid), 0644); }
+
+void DataDir::remove_pid() const { unlink(pid_file().c_str()); }
+
+std::optional<pid_t> DataDir::running() const {
+  auto text = sys::read_file(pid_file());
+  if (!text) return std::nullopt;
+  pid_t pid = 0;
+  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
+  if (error != std::errc() || pid <= 0 || kill(pid, 0) != 0 || !is_gangway(pid)) return std::nullopt;
+  return pid;
+}
+
+}  // namespace gangway::cli

@@ -1,0 +1,21 @@
+// What `gangway up` was asked for, in one place, whether it came from flags or from a cluster file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "controllers/node_registrar.h"
+
+namespace gangway::cli {
+
+struct UpOptions {
+  std::string data_dir;
+  std::string bind = "127.0.0.1";
+  std::uint16_t port = 6443;
+  std::string kubeconfig;  // empty: DIR/kubeconfig
+  std::vector<controllers::NodeSpec> nodes;
+  std::vector<std::string> warnings;  // what the user should know before it starts
+};
+
+}  // namespace gangway::cli

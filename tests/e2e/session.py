@@ -31,6 +31,7 @@ from kube.harness.processes import DeadlineExceeded, wait_for
 
 FOLDER = Path(__file__).resolve().parent
 SECONDS = 20.0
+STEP_SECONDS = 60.0
 
 REPLACEMENTS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uid>"),
@@ -149,21 +150,31 @@ class Cluster:
     def _run(self, step: Step) -> tuple[int, str]:
         deadline = time.monotonic() + SECONDS
         while True:
-            done = subprocess.run(
-                ["/bin/sh", "-c", step.run],
-                input=step.stdin.encode(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=self._environment | ({"KUBE_EDITOR": f"sed -i -e '{step.editor}'"} if step.editor else {}),
-                cwd=self._folder,
-                timeout=90,
-            )
-            output = done.stdout.decode(errors="replace")
+            code, output = self._once(step)
             pattern = step.retry if isinstance(step.retry, str) else ""
-            good = re.search(pattern, output) if pattern else done.returncode == 0
+            good = re.search(pattern, output) if pattern else code == 0
             if not step.retry or good or time.monotonic() > deadline:
-                return done.returncode, output
+                return code, output
             time.sleep(0.1)
+
+    def _once(self, step: Step) -> tuple[int, str]:
+        editor = {"KUBE_EDITOR": f"sed -i -e '{step.editor}'"} if step.editor else {}
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", step.run],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=self._environment | editor,
+            cwd=self._folder,
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate(step.stdin.encode(), timeout=STEP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the group: the shell's child holds the pipe open
+            output, _ = process.communicate()
+            output += f"\n(no end after {STEP_SECONDS:g} s)\n".encode()
+        return process.returncode, output.decode(errors="replace")
 
     def _output_of(self, name: str) -> Path:
         return self._folder / f"{name}.out"

@@ -46,7 +46,7 @@ def chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
 
 def compare(real: RealCluster, subject: Subject, cases: list[Case], options: argparse.Namespace) -> Tally:
     known = load_known(HERE / "differences.yaml") if subject.name == "gangway" else []
-    tally = Comparison(real, subject, known, options.quiet).run(chosen(cases, options))
+    tally = Comparison(real, subject, known, options.patience, options.quiet).run(chosen(cases, options))
     if not options.case and not options.filter:
         for entry in known:
             # Each part uses only the entries of its own themes, which a title begins with.
@@ -103,6 +103,7 @@ def main() -> int:
     parser.add_argument("--filter", help="a regular expression on titles")
     parser.add_argument("--case", help="the exact title of one case")
     parser.add_argument("--list", action="store_true", help="print the titles and stop")
+    parser.add_argument("--patience", type=float, default=15, help="seconds to wait for what a server does later")
     parser.add_argument("--quiet", action="store_true", help="print only what failed")
     options = parser.parse_args()
     if options.list:

@@ -30,7 +30,6 @@ ACCEPTS = {
     "partials": f"application/json;as=PartialObjectMetadataList;{_META}",
     "aggregated": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 }
-UNTIL_SECONDS = 15.0
 # Over the limit of a request's body, as a document that would be valid if it were smaller.
 LARGE = '{"metadata":{"name":"large"},"data":{"x":"' + "x" * (4 << 20) + '"}}'
 
@@ -52,6 +51,8 @@ class Run:
     case: Case
     endpoint: Endpoint
     admin: Client
+    # How long a step with `until` repeats before its answer is taken as it is.
+    patience: float
     answers: list[Answer] = field(default_factory=list)
     _accounts: dict[str, Client] = field(default_factory=dict)
 
@@ -83,7 +84,7 @@ class Run:
     def do(self, step: Step) -> Answer:
         client = self._accounts[step.as_] if step.as_ else self.admin
         attempt = self._watch if step.method == "WATCH" else self._request
-        deadline = time.monotonic() + UNTIL_SECONDS
+        deadline = time.monotonic() + self.patience
         while True:
             answer = attempt(client, step)
             if step.until is None or _holds(step.until, answer) or time.monotonic() > deadline:

@@ -45,9 +45,12 @@ class Tally:
 
 
 class Comparison:
-    def __init__(self, real: Server, subject: Server, known: list[KnownDifference], quiet: bool = False) -> None:
+    def __init__(
+        self, real: Server, subject: Server, known: list[KnownDifference], patience: float, quiet: bool
+    ) -> None:
         self._sides = [(server.endpoint, Client(server.endpoint)) for server in (real, subject)]
         self._known = known
+        self._patience = patience
         self._quiet = quiet
 
     def run(self, cases: Iterable[Case]) -> Tally:
@@ -78,7 +81,7 @@ class Comparison:
 
     def _compare(self, case: Case, pool: ThreadPoolExecutor) -> Verdict:
         verdict = Verdict(case)
-        runs = [Run(case, endpoint, admin) for endpoint, admin in self._sides]
+        runs = [Run(case, endpoint, admin, self._patience) for endpoint, admin in self._sides]
         errors = list(pool.map(_perform, runs))
         for side, error in zip(("real", "ours"), errors):
             if error:

@@ -17,6 +17,8 @@ from kube.harness.endpoint import Endpoint
 from kube.harness.http import Client
 
 COLLECTION = "/api/v1/namespaces/crash/configmaps"
+# By label, because a namespace has config maps of the system's own.
+LISTING = f"{COLLECTION}?labelSelector=suite%3Dcrash"
 KEYS_PER_WRITER = 5
 GONE = -1
 
@@ -27,7 +29,8 @@ def checksum(name: str, number: int) -> str:
 
 def content(name: str, number: int) -> dict[str, Any]:
     """An object whose parts vouch for each other: a half-done write would not."""
-    return {"metadata": {"name": name}, "data": {"number": str(number), "check": checksum(name, number)}}
+    metadata = {"name": name, "labels": {"suite": "crash"}}
+    return {"metadata": metadata, "data": {"number": str(number), "check": checksum(name, number)}}
 
 
 def number_of(item: dict[str, Any]) -> int:
@@ -147,7 +150,7 @@ class Mirror(threading.Thread):
         client = Client(self._endpoint, timeout=10)
         if not self._revision:
             self._relist(client)
-        response, events = client.stream(f"{COLLECTION}?watch=1&resourceVersion={self._revision}", seconds=30)
+        response, events = client.stream(f"{LISTING}&watch=1&resourceVersion={self._revision}", seconds=30)
         if response.status == 410:
             self._expire()
             return
@@ -165,7 +168,7 @@ class Mirror(threading.Thread):
                 return
 
     def _relist(self, client: Client) -> None:
-        listing = client.must("GET", COLLECTION)
+        listing = client.must("GET", LISTING)
         with self._changed:
             self._state = {item["metadata"]["name"]: number_of(item) for item in listing["items"]}
             self._revision = listing["metadata"]["resourceVersion"]

@@ -112,7 +112,8 @@ def main() -> int:
     failed = 0
     with ExitStack() as stack:
         real = stack.enter_context(RealCluster())
-        subject = stack.enter_context(RealCluster() if options.subject == "real" else GangwayCluster())
+        subject: Subject = RealCluster() if options.subject == "real" else GangwayCluster()
+        stack.enter_context(subject)
         for part in options.part or PARTS:
             started = time.monotonic()
             tally = PARTS[part](real, subject, options)

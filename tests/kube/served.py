@@ -11,7 +11,8 @@ import yaml
 
 @cache
 def served() -> dict[str, dict[str, list[str]]]:
-    return yaml.safe_load((Path(__file__).parent / "served.yaml").read_text())
+    groups: dict[str, dict[str, list[str]]] = yaml.safe_load((Path(__file__).parent / "served.yaml").read_text())
+    return groups
 
 
 def _key(group: str, version: str) -> str:
@@ -38,7 +39,7 @@ def restrict(document: Any) -> Any:
 
 
 def _group_name(item: dict[str, Any]) -> str:
-    return item.get("metadata", {}).get("name", "")
+    return str(item.get("metadata", {}).get("name", ""))
 
 
 def _restrict_aggregated(item: dict[str, Any]) -> dict[str, Any]:

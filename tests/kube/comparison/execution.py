@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -72,14 +73,18 @@ class Run:
         namespace = self.variables["ns"]
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         self.admin.must("POST", "/api/v1/namespaces", body)
-        account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-        wait_for(f"{account}", lambda: self.admin.call("GET", account).status == 200, pause=0.005)
+        for made in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            path = f"/api/v1/namespaces/{namespace}/{made}"
+            wait_for(path, partial(self._is_there, path), pause=0.005)
+
+    def _is_there(self, path: str) -> bool:
+        return self.admin.call("GET", path).status == 200
 
     def _token_of(self, account: str) -> str:
         path = f"/api/v1/namespaces/{self.variables['ns']}/serviceaccounts"
         self.admin.must("POST", path, {"metadata": {"name": account}})
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-        return self.admin.must("POST", f"{path}/{account}/token", request)["status"]["token"]
+        return str(self.admin.must("POST", f"{path}/{account}/token", request)["status"]["token"])
 
     def do(self, step: Step) -> Answer:
         client = self._accounts[step.as_] if step.as_ else self.admin
@@ -96,7 +101,7 @@ class Run:
         return answer
 
     def _path(self, step: Step) -> str:
-        path = substitute(step.path, self.variables)
+        path = str(substitute(step.path, self.variables))
         query = substitute(dict(step.query), self.variables)
         if not query:
             return path
@@ -108,11 +113,12 @@ class Run:
             headers["Content-Type"] = PATCH_TYPES.get(step.type or "", step.type or "application/json")
         if step.accept:
             headers["Accept"] = ACCEPTS.get(step.accept, step.accept)
-        return headers | substitute(dict(step.headers), self.variables)
+        headers.update(substitute(dict(step.headers), self.variables))
+        return headers
 
     def _content(self, step: Step) -> bytes | None:
         if step.text is not None:
-            return substitute(step.text, self.variables).encode()
+            return str(substitute(step.text, self.variables)).encode()
         if step.body is None:
             return None
         body = substitute(step.body, self.variables)

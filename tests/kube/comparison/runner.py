@@ -103,9 +103,9 @@ class Comparison:
             found.append(f"{where}: the case expects {step.expect}, the real server says {real.status}: {real.body}")
         if step.discovery:
             answers = [replace(answer, body=restrict(answer.body)) for answer in answers]
-        normal = [n.answer(a) for n, a in zip(normalisers, answers)]
+        theirs, ours = (n.answer(a) for n, a in zip(normalisers, answers))
         if step.compare:
-            found.extend(f"{where}: {d}" for d in differences(*normal) if self._matters(case, step, d))
+            found.extend(f"{where}: {d}" for d in differences(theirs, ours) if self._matters(case, step, d))
         return found
 
     def _matters(self, case: Case, step: Step, difference: Difference) -> bool:

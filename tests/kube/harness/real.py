@@ -26,6 +26,7 @@ SHARED_CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
     "disruption-controller",
 )
@@ -142,6 +143,7 @@ class RealCluster:
             self._bin / "kube-controller-manager",
             f"--kubeconfig={self._manager_kubeconfig}",
             f"--controllers={','.join(controllers)}",
+            f"--root-ca-file={self._authority.ca}",
             "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false",
             "--controller-start-interval=0s", "--kube-api-qps=1000", "--kube-api-burst=2000",
         ])  # fmt: skip

@@ -17,7 +17,8 @@ HANDWRITTEN = Path(__file__).resolve().parent / "handwritten"
 
 
 def _object(kind: Kind, content: Fragment) -> Fragment:
-    return merge({"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": "x"}}, content)
+    named: Fragment = {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": "x"}}
+    return dict(merge(named, content))
 
 
 def _first(kind: Kind, rng: Random) -> Step:

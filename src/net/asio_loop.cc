@@ -128,6 +128,8 @@ AsioLoop::Core::~Core() {
     timer_times_.clear();
     more = !dropped[0].empty() || !dropped[1].empty() || !timers.empty();
   }
+  // Asio would close the descriptors, which are not ours.
+  for (const auto& [fd, descriptor] : descriptors_) descriptor->handle.release();
 }
 
 void AsioLoop::Core::post(Lane lane, Task task) {

@@ -1,4 +1,4 @@
-"""A scripted kubectl session: reads session/*.yaml, runs it against a cluster, and writes what happened as a transcript.
+"""A scripted kubectl session: reads steps/*.yaml, runs it against a cluster, and writes what happened as a transcript.
 
 A section is one file. Each step has `run` (a shell command line in which `kubectl` is the one under test) and
 optionally
@@ -78,7 +78,7 @@ class Section:
 
 def sections() -> list[Section]:
     found = []
-    for path in sorted((FOLDER / "session").glob("*.yaml")):
+    for path in sorted((FOLDER / "steps").glob("*.yaml")):
         found.append(Section(path.stem, [Step(**step) for step in yaml.safe_load(path.read_text())]))
     return found
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "api/selector.h"
 #include "base/names.h"
@@ -316,8 +317,9 @@ bool LabelSelector::Requirement::matches(const StringPairs& labels) const {
 }
 
 LabelSelector::LabelSelector(std::vector<Requirement> requirements) : requirements_(std::move(requirements)) {
-  std::stable_sort(requirements_.begin(), requirements_.end(),
-                   [](const auto& a, const auto& b) { return a.key < b.key; });
+  std::sort(requirements_.begin(), requirements_.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.key, a.op, a.values) < std::tie(b.key, b.op, b.values);
+  });
 }
 
 LabelSelector LabelSelector::nothing() {

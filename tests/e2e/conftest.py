@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from kube.harness.gangway import GangwayCluster
+from kube.harness.processes import exit_on_sigterm
 from kube.harness.real import SETUP, RealCluster
 
 
 @pytest.fixture(scope="session")
 def gangway() -> Iterator[GangwayCluster | RealCluster]:
+    exit_on_sigterm()
     real = os.environ.get("GANGWAY_E2E_SUBJECT") == "real"
     with RealCluster() if real else GangwayCluster() as cluster:
         yield cluster

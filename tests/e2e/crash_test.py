@@ -23,6 +23,7 @@ from e2e.crash_model import GONE, LISTING, Ledger, Mirror, Writer, number_of
 from kube.harness.endpoint import Endpoint
 from kube.harness.gangway import GangwayCluster
 from kube.harness.http import Client
+from kube.harness.processes import exit_on_sigterm
 from kube.harness.real import RealCluster
 
 WRITERS = 8
@@ -121,6 +122,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--subject", choices=["gangway", "real"], default="gangway")
     options = parser.parse_args()
+    exit_on_sigterm()
     print("replay:", replay_command(options.rounds, options.seed), flush=True)
     server: CrashableReal | GangwayCluster = CrashableReal() if options.subject == "real" else GangwayCluster()
     with server:

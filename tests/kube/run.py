@@ -27,6 +27,7 @@ from kube.comparison.difference import load_known
 from kube.comparison.runner import Comparison, Tally
 from kube.harness.gangway import GangwayCluster
 from kube.harness.http import Client, serve_definition
+from kube.harness.processes import exit_on_sigterm
 from kube.harness.real import RealCluster, ensure_built
 from kube.managed_fields.fragments import WIDGETS
 from kube.managed_fields.sequences import all_sequences
@@ -109,6 +110,7 @@ def main() -> int:
     if options.list:
         print("\n".join(case.title for case in chosen(load_cases() + all_sequences(), options)))
         return 0
+    exit_on_sigterm()
     failed = 0
     with ExitStack() as stack:
         real = stack.enter_context(RealCluster())

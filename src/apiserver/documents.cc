@@ -100,7 +100,7 @@ Result<Answer> Documents::document(const Call& call) {
   auto first = parts.front();
   if (first == "healthz" || first == "livez" || first == "readyz") return health(call, first);
   if (first == "version" && parts.size() == 1) {
-    return json_answer(json::Object{{"major", "1"}, {"minor", "33"}, {"gitVersion", version_.git_version}, {"gitCommit", version_.git_commit},
+    return json_answer(json::Object{{"major", "1"}, {"minor", "33"}, {"emulationMajor", "1"}, {"emulationMinor", "33"}, {"minCompatibilityMajor", "1"}, {"minCompatibilityMinor", "32"}, {"gitVersion", version_.git_version}, {"gitCommit", version_.git_commit},
                                     {"gitTreeState", "clean"}, {"buildDate", version_.build_date}, {"goVersion", "none"},
                                     {"compiler", "gcc"}, {"platform", "linux/amd64"}});
   }

@@ -24,6 +24,23 @@ std::string resource_verb(std::string_view method, bool named, const Query& quer
   return lower_case(method);
 }
 
+// The one name that a list, watch or deletecollection is about: rights to a named object cover it.
+std::string selected_name(std::string_view verb, const Query& query) {
+  if (verb != "list" && verb != "watch" && verb != "deletecollection") return {};
+  constexpr std::string_view kPrefix = "metadata.name=";
+  std::string_view selector = query.get("fieldSelector");
+  while (!selector.empty()) {
+    auto comma = selector.find(',');
+    auto term = selector.substr(0, comma);
+    selector = comma == std::string_view::npos ? std::string_view() : selector.substr(comma + 1);
+    if (!term.starts_with(kPrefix)) continue;
+    term.remove_prefix(kPrefix.size());
+    if (term.starts_with('=')) term.remove_prefix(1);
+    return std::string(term);
+  }
+  return {};
+}
+
 }  // namespace
 
 RequestInfo read_request_info(std::string_view method, const Target& target) {
@@ -55,6 +72,7 @@ RequestInfo read_request_info(std::string_view method, const Target& target) {
   if (segments.size() > at + 2) info.subresource = segments[at + 2];
   for (std::size_t i = at + 3; i < segments.size(); ++i) info.rest += "/" + segments[i];
   info.verb = resource_verb(method, !info.name.empty(), target.query);
+  if (info.name.empty()) info.selected_name = selected_name(info.verb, target.query);
   return info;
 }
 

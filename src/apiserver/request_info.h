@@ -18,6 +18,7 @@ struct RequestInfo {
   std::string subresource;  // "status", …, or ""
   std::string ns;
   std::string name;
+  std::string selected_name;  // of a list, watch or deletecollection that selects one object by its name
   std::string rest;  // what follows the subresource, for proxies
 };
 

@@ -4,6 +4,7 @@
 
 #include "apiserver/rest/decode.h"
 #include "apiserver/rest/options.h"
+#include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
 
 namespace gangway::apiserver {
@@ -49,8 +50,8 @@ Result<Attributes> attributes_asked(const Call& call, const json::Value& spec) {
   if ((resource && resource->is_object()) == (path && path->is_object())) {
     bool both = resource && path;
     std::string why = both ? "cannot be specified in combination with resourceAttributes" : "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-    return invalid(call.kind->group, call.kind->kind, "",
-                   {Cause{"FieldValueInvalid", fmt::format("Invalid value: null: {}", why), both ? "spec.nonResourceAttributes" : "spec.resourceAttributes"}});
+    return invalid(call.kind->group, "", "",
+                   {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"null\": {}", why), both ? "spec.nonResourceAttributes" : "spec.resourceAttributes"}});
   }
   Attributes attributes;
   attributes.is_resource = resource && resource->is_object();
@@ -111,21 +112,25 @@ Result<json::Value> Reviews::answer(Call& call, json::Value review) const {
   const auto& kind = call.kind->kind;
   if (!review.as_object().contains("spec")) review.as_object()["spec"] = json::Object();
   if (kind == "SelfSubjectReview") {
+    json::object_at(review, {"metadata"})["creationTimestamp"] = to_rfc3339(call.now);
     review.as_object()["status"] = json::Object{{"userInfo", user_json(call.user)}};
     review.as_object().erase("spec");
   } else if (kind == "TokenReview") {
+    if (json::string_at(review, {"spec", "token"}).empty()) return bad_request("token is required for TokenReview in authentication");
     review_token(call, review);
   } else if (kind == "SelfSubjectRulesReview") {
+    if (json::string_at(review, {"spec", "namespace"}).empty()) return bad_request("no namespace on request");
     review_rules(call, review);
+    review.as_object()["spec"] = json::Object();
   } else {
     GW_TRY(auto asked, attributes_asked(call, review.at("spec")));
     if (kind == "LocalSubjectAccessReview" && asked.ns != call.info.ns) {
-      return invalid(call.kind->group, kind, "",
+      return invalid(call.kind->group, "", "",
                      {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"{}\": must match metadata.namespace", asked.ns), "spec.resourceAttributes.namespace"}});
     }
     auto user = kind == "SelfSubjectAccessReview" ? call.user : subject_of(review.at("spec"));
     if (kind != "SelfSubjectAccessReview" && user.name.empty() && user.groups.empty()) {
-      return invalid(call.kind->group, kind, "",
+      return invalid(call.kind->group, "", "",
                      {Cause{"FieldValueInvalid", "Invalid value: \"\": at least one of user or group must be specified", "spec.user"}});
     }
     review_access(call, review, user);
@@ -138,6 +143,9 @@ void Reviews::review(const CallPtr& call, const Done& done) const {
   if (!options) return done(options.error());
   auto body = decode_body(*call, *options);
   if (!body) return done(body.error());
+  if (call->kind->kind != "SelfSubjectReview" && call->kind->kind != "SelfSubjectRulesReview") {
+    own_fields_of_update(*call, *options, nullptr, *body);
+  }
   auto answered = answer(*call, std::move(*body));
   if (!answered) return done(answered.error());
   done(json_answer(*answered, 201));

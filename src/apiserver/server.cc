@@ -41,7 +41,7 @@ Attributes attributes_of(const Call& call) {
   attributes.resource = call.info.resource;
   attributes.subresource = call.info.subresource;
   attributes.ns = call.info.ns;
-  attributes.name = call.info.name;
+  attributes.name = call.info.name.empty() ? call.info.selected_name : call.info.name;
   attributes.path = call.info.path;
   return attributes;
 }

@@ -42,7 +42,7 @@ json::Value details_of(const Error& error) {
 json::Value status_of(const Error& error) {
   json::Object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Failure"}};
   status["message"] = error.message;
-  status["reason"] = to_string(error.reason);
+  if (error.reason != Reason::kUnknown) status["reason"] = to_string(error.reason);
   auto details = details_of(error);
   if (!details.as_object().empty()) status["details"] = std::move(details);
   status["code"] = http_status(error.reason);
@@ -93,9 +93,9 @@ Error unknown_path() {
 }
 
 Error method_not_allowed(const KindInfo& kind, std::string_view verb) {
-  return about(Reason::kMethodNotAllowed,
-               fmt::format("{} is not supported on resources of kind \"{}\"", verb, kind.qualified_resource()), kind.group,
-               kind.plural, "");
+  (void)kind;
+  (void)verb;
+  return about(Reason::kMethodNotAllowed, "the server does not allow this method on the requested resource", "", "", "");
 }
 
 }  // namespace gangway::apiserver

@@ -23,6 +23,7 @@ std::string_view to_string(Reason reason) {
     case Reason::kInternalError: return "InternalError";
     case Reason::kServiceUnavailable: return "ServiceUnavailable";
     case Reason::kTimeout: return "Timeout";
+    case Reason::kUnknown: return "";
   }
   return "Unknown";
 }
@@ -46,6 +47,7 @@ int http_status(Reason reason) {
     case Reason::kInternalError: return 500;
     case Reason::kServiceUnavailable: return 503;
     case Reason::kTimeout: return 504;
+    case Reason::kUnknown: return 500;
   }
   return 500;
 }

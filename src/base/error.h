@@ -29,6 +29,7 @@ enum class Reason : std::uint8_t {
   kInternalError,
   kServiceUnavailable,
   kTimeout,
+  kUnknown,  // 500 without a reason: Kubernetes gives none where it did not foresee the error
 };
 
 // "NotFound", "AlreadyExists", …

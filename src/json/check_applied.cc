@@ -17,7 +17,7 @@ std::string_view expected_name(Type type) {
       return "a string";
     case Type::kInteger:
     case Type::kNumber:
-      return "a number";
+      return "numeric (int or float)";
     case Type::kBoolean:
       return "a boolean";
     case Type::kIntOrString:

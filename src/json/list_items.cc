@@ -9,7 +9,10 @@ namespace {
 const Value* key_field(const Object& item, const std::string& key, const Schema& list) {
   if (const Value* value = item.if_contains(key)) return value;
   const Schema* field = declared_field(list.items, key);
-  return field != nullptr && field->default_value ? &*field->default_value : nullptr;
+  if (field == nullptr) return nullptr;
+  // A key of a built-in type that was left out is its zero, as in Go.
+  if (field->empty && !field->empty->is_null()) return &*field->empty;
+  return field->default_value ? &*field->default_value : nullptr;
 }
 
 }  // namespace

@@ -225,10 +225,14 @@ Result<void> check_request(const Value& applied, const FieldWrite& write) {
   Result<void> checked = check_applied(applied, write.schema);
   if (checked) return {};
   // Kubernetes answers 500 here, and kubectl shows the message as it is.
-  return internal_error("failed to create typed patch object (" +
-                        std::string(string_at(applied, {"metadata", "namespace"})) + "/" +
-                        std::string(string_at(applied, {"metadata", "name"})) + "; " + write.api_version +
-                        ", Kind=" + std::string(string_at(applied, {"kind"})) + "): " + checked.error().message);
+  const std::string core = write.api_version.find('/') == std::string::npos ? "/" : "";
+  return Error{.reason = Reason::kUnknown,
+               .message = "failed to create typed patch object (" +
+                          std::string(string_at(applied, {"metadata", "namespace"})) + "/" +
+                          std::string(string_at(applied, {"metadata", "name"})) + "; " + core + write.api_version +
+                          ", Kind=" + std::string(string_at(applied, {"kind"})) + "): " + checked.error().message,
+               .subject = {},
+               .causes = {}};
 }
 
 void record_apply(ManagedEntries& entries, ManagedEntry self, const Change& change, const std::string& last_time,

@@ -38,14 +38,7 @@ Result<void> check_identity(const Call& call, json::Value& object) {
   return {};
 }
 
-// What strict decoding objects to: a 400, Warning headers or nothing, as the client asked.
-Result<void> report_strictness(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, const json::Value& object) {
-  if (options.field_validation == FieldValidation::kIgnore) return {};
-  std::vector<std::string> problems;
-  for (const auto& path : duplicates) problems.push_back(fmt::format("duplicate field \"{}\"", path));
-  for (const auto& path : json::unknown_fields(object, *call.version->schema, dialect_of(call), call.version->object_meta)) {
-    problems.push_back(fmt::format("unknown field \"{}\"", path));
-  }
+Result<void> report(Call& call, const WriteOptions& options, const std::vector<std::string>& problems) {
   if (problems.empty()) return {};
   if (options.field_validation == FieldValidation::kWarn) {
     call.warnings.insert(call.warnings.end(), problems.begin(), problems.end());
@@ -55,6 +48,24 @@ Result<void> report_strictness(Call& call, const WriteOptions& options, const st
   for (const auto& problem : problems) list += (list.empty() ? "" : ", ") + problem;
   if (call.kind->custom) return bad_request("strict decoding error: " + list);
   return cannot_handle(call, "strict decoding error: " + list);
+}
+
+Result<void> report_duplicates(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates) {
+  if (options.field_validation == FieldValidation::kIgnore) return {};
+  std::vector<std::string> problems;
+  for (const auto& path : duplicates) problems.push_back(fmt::format("duplicate field \"{}\"", path));
+  return report(call, options, problems);
+}
+
+// What strict decoding objects to: a 400, Warning headers or nothing, as the client asked.
+Result<void> report_strictness(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, const json::Value& object) {
+  if (options.field_validation == FieldValidation::kIgnore) return {};
+  std::vector<std::string> problems;
+  for (const auto& path : duplicates) problems.push_back(fmt::format("duplicate field \"{}\"", path));
+  for (const auto& path : json::unknown_fields(object, *call.version->schema, dialect_of(call), call.version->object_meta)) {
+    problems.push_back(fmt::format("unknown field \"{}\"", path));
+  }
+  return report(call, options, problems);
 }
 
 }  // namespace
@@ -71,7 +82,8 @@ Result<json::Value> decode_body(Call& call, const WriteOptions& options) {
 
 Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object) {
   GW_CHECKED(check_identity(call, object));
-  return report_strictness(call, options, duplicates, object);
+  // Unknown fields of an applied configuration are refused when it is merged, whatever the client asked for.
+  return report_duplicates(call, options, duplicates);
 }
 
 Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object) {

@@ -46,11 +46,11 @@ Result<void> check_apply_options(const Call& call) {
 Result<void> check_applied_identity(const Call& call, const json::Value& applied) {
   auto version = json::string_at(applied, {"apiVersion"});
   auto expected = group_version(call.kind->group, call.version->name);
-  if (version.empty() || json::string_at(applied, {"kind"}).empty()) {
-    return bad_request("apply patch: apiVersion and kind must be set, so that the object can be created when it does not exist");
-  }
-  if (version != expected) {
-    return bad_request(fmt::format("Incorrect version specified in apply patch. Specified patch version: {}, expected: {}", version, expected));
+  auto kind = json::string_at(applied, {"kind"});
+  if (version != expected || kind != call.kind->kind) {
+    auto slash = version.find('/');
+    auto named = slash == std::string_view::npos ? "/" + std::string(version) : std::string(version);
+    return bad_request(fmt::format("invalid object type: {}, Kind={}", named, kind));
   }
   if (json::find(applied, {"metadata", "managedFields"})) {
     const auto& managed = *json::find(applied, {"metadata", "managedFields"});
@@ -108,6 +108,14 @@ Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch&
 
 Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const Patch& patch) {
   auto applied = patch.body;
+  if (auto uid = json::string_at(applied, {"metadata", "uid"}); !uid.empty()) {
+    return conflict(*call.kind, call.info.name,
+                    fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found", uid));
+  }
+  if (!json::string_at(applied, {"metadata", "resourceVersion"}).empty()) return not_found(*call.kind, call.info.name);
+  if (auto name = json::string_at(applied, {"metadata", "name"}); !name.empty() && name != call.info.name) {
+    return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
+  }
   GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
   json::object_at(applied, {"metadata"})["name"] = call.info.name;
   return apply_configuration(call, options, nullptr, applied);

@@ -10,7 +10,7 @@ KEYWORDS = set(
     x-kubernetes-patch-strategy x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string
     x-kubernetes-embedded-resource x-kubernetes-validations
     x-gangway-doc-enum x-gangway-doc-required x-gangway-empty x-gangway-pointer x-gangway-micro-time
-    x-gangway-go-type""".split()
+    x-gangway-go-type x-gangway-protobuf x-gangway-protobuf-union""".split()
 )
 
 
@@ -43,7 +43,7 @@ class SchemaChecker:
         self.check_own(schema, what)
         for name, child in schema.get("properties", {}).items():
             self.check(child, f"{what}.{name}")
-        for key in ("items", "additionalProperties", "not"):
+        for key in ("items", "additionalProperties", "not", "x-gangway-protobuf-union"):
             self.check(schema.get(key), f"{what}.{key}")
         for key in ("allOf", "anyOf", "oneOf"):
             for child in schema.get(key, []):

@@ -93,6 +93,22 @@ def mark_omitted(definitions):
                 field["x-gangway-omit"] = True
 
 
+def gather_numbers(definitions, problems):
+    """Protobuf numbers move from the fields to the type that has them: there the decoder needs them, and a field that
+    is a plain $ref stays one."""
+    for name, definition in definitions.items():
+        for schema in (definition, definition.get("x-gangway-protobuf-union", {})):
+            numbers = {}
+            for key, field in schema.get("properties", {}).items():
+                number = field.pop("x-gangway-protobuf", None)
+                if number in numbers.values() and number is not None:
+                    problems.add(field.where("x-gangway-protobuf"), f"{name}.{key}: number {number} is used twice")
+                if number is not None:
+                    numbers[key] = number
+            if numbers:
+                schema["x-gangway-protobuf"] = numbers
+
+
 def plain(mapping):
     return {k: v for k, v in mapping.items()}
 
@@ -269,6 +285,7 @@ def compile_all(root, problems):
             kinds.append((path, kind))
     check_unique(kinds, problems)
     mark_omitted(definitions)
+    gather_numbers(definitions, problems)
     return {"definitions": definitions, "kinds": [kind for _, kind in kinds], "initialObjects": initial_objects(root)}
 
 

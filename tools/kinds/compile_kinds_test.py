@@ -33,13 +33,13 @@ spec:
 
 
 class CompileKinds(unittest.TestCase):
-    def compile(self, text, rules=""):
+    def compile(self, text, rules="", definitions="x.A: {type: object, properties: {f: {type: string}}}\n"):
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         (folder / "x").mkdir()
         (folder / "x" / "tab.yaml").write_text(text)
         (folder / "definitions").mkdir()
-        (folder / "definitions" / "d.yaml").write_text("x.A: {type: object, properties: {f: {type: string}}}\n")
+        (folder / "definitions" / "d.yaml").write_text(definitions)
         (folder / "rules").mkdir()
         (folder / "rules" / "r.yaml").write_text(rules or "{}\n")
         problems = Problems()
@@ -80,6 +80,21 @@ class CompileKinds(unittest.TestCase):
         self.assertEqual(document["definitions"]["x.A"]["properties"]["f"]["default"], "x")
         _, problems = self.compile(GOOD, "x.A:\n  fields:\n    g: {default: x}\n")
         self.assertEqual(problems, ["rules/r.yaml:3: error: x.A has no field g"])
+
+    def test_protobuf_numbers_move_to_the_type(self):
+        definitions = compile_all(KINDS, Problems())["definitions"]
+        volume = definitions["io.k8s.api.core.v1.Volume"]
+        self.assertEqual(volume["x-gangway-protobuf"]["name"], 1)
+        self.assertEqual(volume["x-gangway-protobuf"]["emptyDir"], [2, 2])
+        self.assertNotIn("x-gangway-protobuf", volume["properties"]["name"])
+        pod = definitions["io.k8s.api.core.v1.Pod"]
+        self.assertEqual(pod["x-gangway-protobuf"], {"metadata": 1, "spec": 2, "status": 3})
+
+    def test_a_protobuf_number_used_twice(self):
+        twice = "x.A:\n  fields:\n    f: {x-gangway-protobuf: 1}\n    g: {x-gangway-protobuf: 1}\n"
+        both = "x.A: {type: object, properties: {f: {type: string}, g: {type: string}}}\n"
+        _, problems = self.compile(GOOD, twice, both)
+        self.assertEqual(problems, ["definitions/d.yaml:1: error: x.A.g: number 1 is used twice"])
 
 
 if __name__ == "__main__":

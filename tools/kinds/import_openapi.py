@@ -7,9 +7,11 @@ kinds/texts and is not touched, so the import can be repeated for a newer server
 
     import_openapi.py --openapi DIR --go-facts FACTS.json [--kinds DIR]
     import_openapi.py --server https://127.0.0.1:6443 --token T [--save DIR] --go-facts FACTS.json
+    import_openapi.py --only-facts --go-facts FACTS.json
 
 DIR holds one saved document a group-version (api__v1.json, apis__apps__v1.json, …). FACTS.json is the output of
-go_facts (`cd tools/kinds/go_facts && go run . > FACTS.json`): which zero values the JSON leaves out.
+go_facts (`cd tools/kinds/go_facts && go run . > FACTS.json`): which zero values the JSON leaves out, and the numbers
+of the fields in protobuf. --only-facts puts these into the definitions that are there, without a server.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import sys
 import urllib.request
 
 import yaml
-from kind_files import kind_files
+from kind_files import files_of, kind_files
 
 REF = "#/components/schemas/"
 OURS = "#/definitions/"
@@ -57,6 +59,16 @@ EMPTY_STRUCT = {
     META + "MicroTime": None,
     META + "FieldsV1": None,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": None,
+}
+SCHEMA_PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+ONE_SCHEMA, SCHEMAS = {"$ref": OURS + SCHEMA_PROPS}, {"type": "array", "items": {"$ref": OURS + SCHEMA_PROPS}}
+STRINGS = {"type": "array", "items": {"type": "string"}}
+# Types that are one of several things in JSON, and in protobuf a message with a field for each of them. Where more
+# than one is given, the highest number is the value.
+UNIONS = {
+    SCHEMA_PROPS + "OrArray": [ONE_SCHEMA, SCHEMAS],
+    SCHEMA_PROPS + "OrBool": [{"type": "boolean"}, ONE_SCHEMA],
+    SCHEMA_PROPS + "OrStringArray": [ONE_SCHEMA, STRINGS],
 }
 EMPTY_OTHER = {"string": "", "number": 0, "bool": False, "list": None, "map": None, "any": None}
 
@@ -116,6 +128,21 @@ def add_go_fact(field, fact):
         field["x-gangway-empty"] = EMPTY_STRUCT.get(target, {})
     elif not fact["omit"]:
         field["x-gangway-empty"] = EMPTY_OTHER[fact["kind"]]
+    if "protobuf" in fact:
+        numbers = fact["protobuf"]
+        field["x-gangway-protobuf"] = numbers[0] if len(numbers) == 1 else numbers
+
+
+def add_go_facts(name, definition, go_facts):
+    known = go_facts.get(name, {})
+    for key, field in definition.get("properties", {}).items():
+        if key in known:
+            add_go_fact(field, known[key])
+        elif not name.startswith(META):
+            print(f"{name}.{key}: no Go fact, zero values will be left out", file=sys.stderr)
+    if name in UNIONS:
+        forms = {f"form{i}": {**form, "x-gangway-protobuf": i} for i, form in enumerate(UNIONS[name], 1)}
+        definition["x-gangway-protobuf-union"] = {"type": "object", "properties": forms}
 
 
 def definition_of(name, schema, go_facts):
@@ -123,15 +150,8 @@ def definition_of(name, schema, go_facts):
         return dict(SPECIAL[name])
     out = facts_of(schema)
     if "properties" in schema:
-        out["properties"] = {}
-        known = go_facts.get(name, {})
-        for key, field in schema["properties"].items():
-            kept = facts_of(field)
-            if key in known:
-                add_go_fact(kept, known[key])
-            elif not name.startswith(META):
-                print(f"{name}.{key}: no Go fact, zero values will be left out", file=sys.stderr)
-            out["properties"][key] = kept
+        out["properties"] = {key: facts_of(field) for key, field in schema["properties"].items()}
+    add_go_facts(name, out, go_facts)
     if "required" in schema:
         out["x-gangway-doc-required"] = schema["required"]
     return out
@@ -211,31 +231,45 @@ def load_server(url, token, save):
     return documents
 
 
+def load_definitions(kinds):
+    found = {}
+    for path in files_of(kinds, "definitions"):
+        found.update(yaml.safe_load(path.read_text()))
+    return found
+
+
+def import_definitions(documents, kinds, go_facts):
+    schemas = {}
+    for document in documents.values():
+        schemas.update(document.get("components", {}).get("schemas", {}))
+    roots = list(ALWAYS)
+    for path in kind_files(kinds):
+        roots.extend(references(yaml.safe_load(path.read_text())))
+    return closure(roots, schemas, go_facts)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--openapi", help="directory of saved documents")
     parser.add_argument("--server", help="URL of a running kube-apiserver")
     parser.add_argument("--token", default="")
     parser.add_argument("--save", help="with --server: where to save the documents")
+    parser.add_argument("--only-facts", action="store_true", help="keep the definitions; add the facts to them")
     parser.add_argument("--go-facts", required=True)
     parser.add_argument("--kinds", default=pathlib.Path(__file__).resolve().parents[2] / "kinds", type=pathlib.Path)
     args = parser.parse_args()
-    if args.server:
-        documents = load_server(args.server, args.token, args.save)
-    elif args.openapi:
-        documents = {p.stem: json.loads(p.read_text()) for p in sorted(pathlib.Path(args.openapi).glob("api*__*.json"))}
-    else:
-        parser.error("--openapi or --server is needed")
-
-    schemas = {}
-    for document in documents.values():
-        schemas.update(document.get("components", {}).get("schemas", {}))
     go_facts = json.loads(pathlib.Path(args.go_facts).read_text())
-
-    roots = list(ALWAYS)
-    for path in kind_files(args.kinds):
-        roots.extend(references(yaml.safe_load(path.read_text())))
-    found = closure(roots, schemas, go_facts)
+    if args.only_facts:
+        found = load_definitions(args.kinds)
+        for name, definition in found.items():
+            add_go_facts(name, definition, go_facts)
+    elif args.server:
+        found = import_definitions(load_server(args.server, args.token, args.save), args.kinds, go_facts)
+    elif args.openapi:
+        saved = sorted(pathlib.Path(args.openapi).glob("api*__*.json"))
+        found = import_definitions({p.stem: json.loads(p.read_text()) for p in saved}, args.kinds, go_facts)
+    else:
+        parser.error("--openapi, --server or --only-facts is needed")
 
     files = {}
     for name in sorted(found):

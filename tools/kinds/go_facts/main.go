@@ -1,13 +1,16 @@
 // go_facts prints what OpenAPI does not say about the fields of the built-in types: whether a zero value is left out
-// of the JSON, and whether the field is a pointer (so that a zero can be told from "not given"). Output: one JSON
-// object, definition name -> field -> {"omit": bool, "pointer": bool, "kind": "string|number|bool|list|map|struct|any",
-// "type": the Go type as decode errors name it}.
+// of the JSON, whether the field is a pointer (so that a zero can be told from "not given"), and its number in
+// protobuf. Output: one JSON object, definition name -> field -> {"omit": bool, "pointer": bool,
+// "kind": "string|number|bool|list|map|struct|any", "type": the Go type as decode errors name it, "protobuf": the
+// numbers on the way to the field: one, or two where JSON has a field in place that protobuf has in a message of its
+// own; none for apiVersion and kind, which are in the envelope}.
 package main
 
 import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	apps "k8s.io/api/apps/v1"
@@ -28,10 +31,11 @@ import (
 )
 
 type fact struct {
-	Omit    bool   `json:"omit"`
-	Pointer bool   `json:"pointer"`
-	Kind    string `json:"kind"`
-	Type    string `json:"type"`
+	Omit     bool   `json:"omit"`
+	Pointer  bool   `json:"pointer"`
+	Kind     string `json:"kind"`
+	Type     string `json:"type"`
+	Protobuf []int  `json:"protobuf,omitempty"`
 }
 
 var facts = map[string]map[string]fact{}
@@ -84,10 +88,23 @@ func visit(t reflect.Type) {
 		return
 	}
 	facts[name] = map[string]fact{}
-	fields(t, facts[name])
+	fields(t, []int{}, facts[name])
 }
 
-func fields(t reflect.Type, into map[string]fact) {
+// The numbers on the way to a field of the message at `outer`; nil when it is not in protobuf.
+func protobufPath(outer []int, f reflect.StructField) []int {
+	parts := strings.Split(f.Tag.Get("protobuf"), ",")
+	if outer == nil || len(parts) < 2 {
+		return nil
+	}
+	number, err := strconv.Atoi(parts[1])
+	if err != nil {
+		panic(f.Name + ": its protobuf tag has no number")
+	}
+	return append(append([]int{}, outer...), number)
+}
+
+func fields(t reflect.Type, outer []int, into map[string]fact) {
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -100,7 +117,7 @@ func fields(t reflect.Type, into map[string]fact) {
 				inner = inner.Elem()
 			}
 			if inner.Kind() == reflect.Struct {
-				fields(inner, into)
+				fields(inner, protobufPath(outer, f), into)
 			}
 			continue
 		}
@@ -112,7 +129,8 @@ func fields(t reflect.Type, into map[string]fact) {
 		if pointer {
 			inner = inner.Elem()
 		}
-		into[tag] = fact{Omit: strings.Contains(options, "omitempty"), Pointer: pointer, Kind: kindOf(inner), Type: inner.String()}
+		into[tag] = fact{Omit: strings.Contains(options, "omitempty"), Pointer: pointer, Kind: kindOf(inner), Type: inner.String(),
+			Protobuf: protobufPath(outer, f)}
 		visit(f.Type)
 	}
 }

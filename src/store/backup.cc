@@ -34,8 +34,9 @@ class Unfinished {
 };
 
 Result<void> fill(const Connection& connection, const Snapshot& root, Revision ceiling) {
+  GW_CHECKED(connection.execute(kPageSize));
   // The file has no name that anyone looks for yet, and is synced as a whole: a journal would save nothing.
-  GW_CHECKED(connection.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
+  GW_CHECKED(connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN"));
   GW_CHECKED(create_tables(connection));
   GW_TRY(auto rows, RowWriter::prepare(connection));
   for (const auto& resource : root.resources()) {

@@ -52,6 +52,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void enqueue(std::shared_ptr<const Transaction> transaction, sys::Completion<Committed> done);
   // Answers by post.
   void answer(sys::Completion<Committed> done, Result<Committed> result);
+  // Nothing waits to become durable. On the API loop.
+  bool all_published() const { return pending_.empty(); }
   void publish_through(Revision revision);
   void fail_pending(const Error& error);
 

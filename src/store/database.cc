@@ -19,8 +19,7 @@ Result<void> make_durable(const Connection& connection) {
 }
 
 Result<void> initialise(const Connection& connection) {
-  // Objects are a few kilobytes; with larger pages fewer of them spill over.
-  GW_CHECKED(connection.execute("PRAGMA page_size = 8192"));
+  GW_CHECKED(connection.execute(kPageSize));
   GW_CHECKED(make_durable(connection));
   GW_CHECKED(connection.execute("BEGIN IMMEDIATE"));
   GW_CHECKED(create_tables(connection));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "store/snapshot.h"
 #include "store/sqlite.h"
@@ -20,6 +21,9 @@ inline constexpr std::int64_t kApplicationId = 0x47576179;
 inline constexpr std::int64_t kFormat = 1;
 // The epoch of the kinds' schemas that rows are written in.
 inline constexpr std::int64_t kSchemaEpoch = 1;
+// For the first statement on a new file. Objects of a few kilobytes fill small pages better than large ones:
+// the file of 50,000 pods of 4.5 KB is 40 % smaller than with 8 KiB.
+inline constexpr std::string_view kPageSize = "PRAGMA page_size = 4096";
 // A store that was not closed goes on this many revisions higher at the most.
 inline constexpr Revision kRevisionGap = 100'000;
 // Lists of a store at revision 0 would say resourceVersion "0", which to clients means "any".

@@ -86,14 +86,16 @@ void SqliteStore::commit(std::vector<Write> writes, Durability durability, sys::
   if (!prepared) return core_->answer(std::move(done), std::move(prepared).error());
   const auto& transaction = *prepared;
   progress_->held.push_back(transaction);
-  if (!may_answer_early(*transaction, durability)) {
+  // Publication is in order, so a relaxed write behind a durable one waits for it; the two share an fsync.
+  if (!core_->all_published() || !may_answer_early(*transaction, durability)) {
     core_->enqueue(transaction, std::move(done));
     return flush();
   }
   progress_->relaxed.push_back({transaction->revision, transaction->bytes});
   progress_->relaxed_bytes += transaction->bytes;
-  core_->answer(std::move(done), Core::committed(*transaction));
   core_->enqueue(transaction, {});
+  core_->publish_through(transaction->revision);
+  core_->answer(std::move(done), Core::committed(*transaction));
   if (flush_timer_ == sys::TimerId::kNone) {
     flush_timer_ = loop_.run_after(options_.relaxed_delay, [this] { flush(); });
   }

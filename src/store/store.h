@@ -2,7 +2,8 @@
 //
 // Life of a write: commit() checks it against the head (pending writes included) in microseconds and gives it the next
 // revision; the disk thread makes one fsync for everything that waits; then the new root and the watch logs are
-// published in order and the caller is answered. A reader therefore never sees what a crash could take back.
+// published in order and the caller is answered. A reader therefore never sees what a crash could take back, relaxed
+// writes excepted.
 //
 // Threads: commit() belongs to the API loop, on which completions run too. head(), root(), watch() and Cursor may be
 // used from any thread; a Cursor by one thread at a time.
@@ -46,8 +47,9 @@ struct Write {
   api::Draft draft;
 };
 
-// kRelaxed writes (events, lease renewals) are acknowledged before the fsync. They may be lost with the power, never
-// reordered, and a bounded number of bytes of them is outstanding; beyond that they wait like all others.
+// kRelaxed writes (events, lease renewals) are published and acknowledged before the fsync, unless a durable write is
+// under way. They may be lost with the power, never reordered, and a bounded number of bytes of them is outstanding;
+// beyond that they wait like all others.
 enum class Durability : std::uint8_t { kFull, kRelaxed };
 
 struct Committed {

@@ -31,8 +31,8 @@ struct ManualLoop::Watches {
     for (const auto& [id, fd] : fds) {
       pollfd asked{.fd = fd.fd, .events = fd.events, .revents = 0};
       if (::poll(&asked, 1, 0) != 1) continue;
-      tasks.push_back([self, id = id] {
-        auto at = self->fds.find(id);
+      tasks.push_back([self, watch = id] {
+        auto at = self->fds.find(watch);
         if (at == self->fds.end()) return;
         auto task = at->second.on_ready;
         task();
@@ -41,8 +41,8 @@ struct ManualLoop::Watches {
     for (const auto& [id, child] : children) {
       int status = 0;
       if (::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
-      tasks.push_back([self, id = id, status] {
-        auto node = self->children.extract(id);
+      tasks.push_back([self, watch = id, status] {
+        auto node = self->children.extract(watch);
         if (!node.empty()) node.mapped().on_exit(status);
       });
     }

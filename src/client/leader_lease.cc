@@ -1,0 +1,158 @@
+#include "client/leader_lease.h"
+
+#include <utility>
+
+#include "client/resource.h"
+
+namespace gangway::client {
+namespace {
+
+ApiRequest request_for(Method method, const api::ObjectName& lease) {
+  ApiRequest request;
+  request.method = method;
+  request.resource = resources::kLeases;
+  request.object = lease;
+  request.field_manager = "gangway-leader";
+  return request;
+}
+
+std::int64_t number_at(const json::Value& tree, std::initializer_list<std::string_view> path) {
+  const json::Value* value = json::find(tree, path);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+}  // namespace
+
+LeaderLease::LeaderLease(ApiClient& client, sys::EventLoop& loop, LeaderLeaseOptions options, sys::Task on_acquired,
+                         sys::Task on_lost)
+    : client_(client),
+      loop_(loop),
+      options_(std::move(options)),
+      on_acquired_(std::move(on_acquired)),
+      on_lost_(std::move(on_lost)) {}
+
+LeaderLease::~LeaderLease() {
+  loop_.cancel(timer_);
+  loop_.cancel(deadline_);
+}
+
+void LeaderLease::start() {
+  if (std::exchange(running_, true)) return;
+  attempt();
+}
+
+void LeaderLease::release() {
+  running_ = false;
+  loop_.cancel(std::exchange(timer_, sys::TimerId::kNone));
+  if (!leading_) return;
+  lose();
+  auto tree = json::parse(*held_.json);
+  if (!tree) return;
+  json::Object& lease = json::object_at(*tree, {"spec"});
+  lease["holderIdentity"] = "";
+  lease["leaseDurationSeconds"] = 1;
+  ApiRequest request = request_for(Method::kUpdate, options_.lease);
+  request.body = json::serialize(*tree);
+  client_.call(std::move(request), [](Result<api::Version>) {});
+}
+
+void LeaderLease::attempt() {
+  attempt_began_ = loop_.clock().mono();
+  client_.call(request_for(Method::kGet, options_.lease), [this, life = std::weak_ptr(life_)](auto answer) {
+    if (!life.expired() && running_) got(std::move(answer));
+  });
+}
+
+void LeaderLease::got(Result<api::Version> answer) {
+  if (!answer) {
+    if (answer.error().reason == Reason::kNotFound) return create();
+    return again();
+  }
+  auto tree = json::parse(*answer->json);
+  if (!tree) return again();
+  holder_ = json::string_at(*tree, {"spec", "holderIdentity"});
+  if (!holder_.empty() && holder_ != options_.identity && !is_stale(*answer, *tree)) {
+    lose();
+    return again();
+  }
+  write(*answer, std::move(*tree));
+}
+
+bool LeaderLease::is_stale(const api::Version& known, const json::Value& lease) {
+  const MonoTime now = loop_.clock().mono();
+  if (known.header->revision != seen_) {
+    seen_ = known.header->revision;
+    seen_at_ = now;
+  }
+  return now - seen_at_ >= std::chrono::seconds(number_at(lease, {"spec", "leaseDurationSeconds"}));
+}
+
+json::Object LeaderLease::spec(const json::Value* before) const {
+  const std::string now = to_rfc3339_micro(loop_.clock().wall());
+  const bool ours = before != nullptr && json::string_at(*before, {"spec", "holderIdentity"}) == options_.identity;
+  const std::int64_t transitions = before == nullptr ? 0 : number_at(*before, {"spec", "leaseTransitions"});
+  const std::string since(before == nullptr ? std::string_view() : json::string_at(*before, {"spec", "acquireTime"}));
+  return {{"holderIdentity", options_.identity},
+          {"leaseDurationSeconds", std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration).count()},
+          {"acquireTime", ours && !since.empty() ? since : now},
+          {"renewTime", now},
+          {"leaseTransitions", ours || before == nullptr ? transitions : transitions + 1}};
+}
+
+void LeaderLease::create() {
+  ApiRequest request = request_for(Method::kCreate, {options_.lease.ns, ""});
+  request.body = json::serialize(
+      json::Object{{"apiVersion", "coordination.k8s.io/v1"},
+                   {"kind", "Lease"},
+                   {"metadata", json::Object{{"namespace", options_.lease.ns}, {"name", options_.lease.name}}},
+                   {"spec", spec(nullptr)}});
+  client_.call(std::move(request), [this, life = std::weak_ptr(life_)](auto answer) {
+    if (!life.expired()) written(std::move(answer));
+  });
+}
+
+void LeaderLease::write(const api::Version& known, json::Value lease) {
+  lease.get_object()["spec"] = spec(&lease);
+  json::object_at(lease, {"metadata"})["resourceVersion"] = std::to_string(known.header->revision);
+  ApiRequest request = request_for(Method::kUpdate, options_.lease);
+  request.body = json::serialize(lease);
+  client_.call(std::move(request), [this, life = std::weak_ptr(life_)](auto answer) {
+    if (!life.expired()) written(std::move(answer));
+  });
+}
+
+void LeaderLease::written(Result<api::Version> answer) {
+  if (!running_) return;
+  if (!answer) return again();
+  held_ = *answer;
+  holder_ = options_.identity;
+  // Counted from before the request was sent: nobody can have seen the renewal earlier than that.
+  renewed_at_ = attempt_began_;
+  check_deadline();
+  if (loop_.clock().mono() - renewed_at_ < options_.renew_within && !std::exchange(leading_, true)) on_acquired_();
+  again();
+}
+
+void LeaderLease::check_deadline() {
+  loop_.cancel(deadline_);
+  deadline_ = loop_.run_at(renewed_at_ + options_.renew_within, [this] {
+    deadline_ = sys::TimerId::kNone;
+    lose();
+  });
+}
+
+void LeaderLease::lose() {
+  loop_.cancel(std::exchange(deadline_, sys::TimerId::kNone));
+  if (std::exchange(leading_, false)) on_lost_();
+}
+
+void LeaderLease::again() {
+  // on_acquired may have released it.
+  if (!running_) return;
+  timer_ = loop_.run_after(options_.retry_every, [this] {
+    timer_ = sys::TimerId::kNone;
+    attempt();
+  });
+}
+
+}  // namespace gangway::client

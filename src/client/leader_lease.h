@@ -1,0 +1,77 @@
+// LeaderLease: one of several processes leads, by a Lease of coordination.k8s.io.
+//
+//   following ── the lease is free, ours, or not renewed for its duration ──► write it ──► leading
+//       ▲                                                                                    │ renew every retry_every
+//       └── another holds it, or it could not be renewed for renew_within: on_lost ◄─────────┘
+//
+// It fences nothing by itself: a leader that sleeps through its lease may still have writes on the way. Writes carry
+// uid and resourceVersion for that. What another process's clock says does not count: a lease is stale when *we* have
+// not seen it change for its duration. Runs on the client's loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/api_client.h"
+#include "json/value.h"
+#include "sys/event_loop.h"
+
+namespace gangway::client {
+
+struct LeaderLeaseOptions {
+  api::ObjectName lease;  // {"kube-system", "gangway-scheduler"}
+  std::string identity;   // of this process; unique
+  Duration lease_duration = std::chrono::seconds(15);
+  Duration renew_within = std::chrono::seconds(10);
+  Duration retry_every = std::chrono::seconds(2);
+};
+
+class LeaderLease {
+ public:
+  // Both run on the loop. on_lost comes once after each on_acquired, also from release().
+  LeaderLease(ApiClient& client, sys::EventLoop& loop, LeaderLeaseOptions options, sys::Task on_acquired,
+              sys::Task on_lost);
+  ~LeaderLease();
+  LeaderLease(const LeaderLease&) = delete;
+  LeaderLease& operator=(const LeaderLease&) = delete;
+
+  void start();
+  // Gives the lease up, so that another need not wait for its end.
+  void release();
+
+  bool is_leading() const { return leading_; }
+  // Who holds it, as far as is known; "" before the first answer.
+  const std::string& holder() const { return holder_; }
+
+ private:
+  void attempt();
+  void got(Result<api::Version> answer);
+  void create();
+  void write(const api::Version& known, json::Value lease);
+  void written(Result<api::Version> answer);
+  void lose();
+  void check_deadline();
+  void again();
+  bool is_stale(const api::Version& known, const json::Value& lease);
+  json::Object spec(const json::Value* before) const;
+
+  ApiClient& client_;
+  sys::EventLoop& loop_;
+  LeaderLeaseOptions options_;
+  sys::Task on_acquired_;
+  sys::Task on_lost_;
+  bool running_ = false;
+  bool leading_ = false;
+  std::string holder_;
+  api::Version held_;       // the lease as we wrote it last
+  api::Revision seen_ = 0;  // the revision we saw last,
+  MonoTime seen_at_;        // and since when
+  MonoTime attempt_began_;
+  MonoTime renewed_at_;  // when the request of our last successful write was sent
+  sys::TimerId timer_ = sys::TimerId::kNone;
+  sys::TimerId deadline_ = sys::TimerId::kNone;
+  std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);
+};
+
+}  // namespace gangway::client

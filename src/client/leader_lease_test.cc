@@ -1,0 +1,114 @@
+#include "client/leader_lease.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/resource.h"
+#include "testing/builders.h"
+#include "testing/fake_api.h"
+#include "testing/manual_loop.h"
+
+namespace gangway::client {
+namespace {
+
+using namespace std::chrono_literals;
+using resources::kLeases;
+
+struct LeaderLeaseTest : ::testing::Test {
+  testing::ManualLoop loop;
+  testing::FakeApi api{loop};
+  std::vector<std::string> told;
+
+  std::unique_ptr<LeaderLease> candidate(const std::string& name) {
+    LeaderLeaseOptions options;
+    options.lease = {"kube-system", "leader"};
+    options.identity = name;
+    return std::make_unique<LeaderLease>(
+        api, loop, options, [this, name] { told.push_back("+" + name); }, [this, name] { told.push_back("-" + name); });
+  }
+  std::string holder() {
+    return std::string(json::string_at(api.tree(kLeases, {"kube-system", "leader"}), {"spec", "holderIdentity"}));
+  }
+  using Told = std::vector<std::string>;
+};
+
+TEST_F(LeaderLeaseTest, TheFirstLeadsAndRenewsTheSecondWaits) {
+  auto a = candidate("a");
+  auto b = candidate("b");
+  a->start();
+  loop.run_until_idle();
+  b->start();
+  loop.advance(10min);
+  EXPECT_TRUE(a->is_leading());
+  EXPECT_FALSE(b->is_leading());
+  EXPECT_EQ(b->holder(), "a");
+  EXPECT_EQ(told, Told{"+a"});
+}
+
+TEST_F(LeaderLeaseTest, AReleasedLeaseIsTakenAtTheNextAttempt) {
+  auto a = candidate("a");
+  auto b = candidate("b");
+  a->start();
+  loop.run_until_idle();
+  b->start();
+  loop.advance(5s);
+  a->release();
+  loop.advance(3s);
+  EXPECT_TRUE(b->is_leading());
+  EXPECT_EQ(told, (Told{"+a", "-a", "+b"}));
+  const json::Value lease = api.tree(kLeases, {"kube-system", "leader"});
+  EXPECT_EQ(*json::find(lease, {"spec", "leaseTransitions"}), json::Value(1));
+}
+
+TEST_F(LeaderLeaseTest, ADeadLeaderIsReplacedAfterItsLeaseAndNotBefore) {
+  auto a = candidate("a");
+  auto b = candidate("b");
+  a->start();
+  loop.run_until_idle();
+  b->start();
+  loop.advance(1s);
+  a.reset();
+  loop.advance(13s);
+  EXPECT_FALSE(b->is_leading());
+  loop.advance(5s);
+  EXPECT_TRUE(b->is_leading());
+}
+
+TEST_F(LeaderLeaseTest, StopsLeadingBeforeAnotherCouldBegin) {
+  auto a = candidate("a");
+  a->start();
+  loop.advance(3s);
+  api.inject(
+      {.when = nullptr, .error = testing::an_error(Reason::kServiceUnavailable), .after_commit = false, .times = 1000});
+  // It was renewed 2 s after the start, so it counts until 12 s after it.
+  loop.advance(8999ms);
+  EXPECT_TRUE(a->is_leading());
+  loop.advance(1ms);
+  EXPECT_FALSE(a->is_leading());
+  EXPECT_EQ(told, (Told{"+a", "-a"}));
+}
+
+TEST_F(LeaderLeaseTest, LosesWhenAnotherTookIt) {
+  auto a = candidate("a");
+  a->start();
+  loop.advance(1s);
+  api.patch(kLeases, {"kube-system", "leader"}, testing::parsed(R"({"spec":{"holderIdentity":"thief"}})"));
+  loop.advance(2s);
+  EXPECT_FALSE(a->is_leading());
+  EXPECT_EQ(holder(), "thief");
+}
+
+TEST_F(LeaderLeaseTest, TwoThatStartTogetherDoNotBothLead) {
+  auto a = candidate("a");
+  auto b = candidate("b");
+  a->start();
+  b->start();
+  loop.advance(1min);
+  EXPECT_NE(a->is_leading(), b->is_leading());
+}
+
+}  // namespace
+}  // namespace gangway::client

@@ -23,6 +23,7 @@ Result<void> admit(Review& review, Check check) {
   request.resource = review.kind.plural;
   request.ns = json::string_at(review.object, {"metadata", "namespace"});
   request.name = json::string_at(review.object, {"metadata", "name"});
+  if (review.facts.policy) return check(*review.facts.policy, request, review.old, review.object);
   return check(*RbacPolicy::of(review.facts.state), request, review.old, review.object);
 }
 

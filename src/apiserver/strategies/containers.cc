@@ -150,7 +150,6 @@ void check_handler(const Field& handler) {
     found = true;
     if (type == "exec" && action["command"].empty()) action["command"].required();
     if (type == "httpGet" || type == "tcpSocket") check_port_or_name(action["port"]);
-    if (type == "httpGet") action["scheme"].one_of({"HTTP", "HTTPS"});
     if (type == "grpc") check_port_number(action["port"]);
     if (type == "sleep") action["seconds"].not_negative();
   }
@@ -160,9 +159,6 @@ void check_handler(const Field& handler) {
 void check_probe(const Field& probe, bool is_readiness) {
   if (!probe) return;
   check_handler(probe);
-  for (auto key : {"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}) {
-    probe[key].not_negative();
-  }
   auto grace = probe["terminationGracePeriodSeconds"];
   grace.positive();
   if (is_readiness) {

@@ -8,9 +8,37 @@
 
 namespace gangway::apiserver {
 
+namespace {
+
+bool holds_only_texts(const json::Value& value) {
+  if (value.is_array()) {
+    return std::all_of(value.get_array().begin(), value.get_array().end(), [](const auto& v) { return v.is_string(); });
+  }
+  return value.is_object() && std::all_of(value.get_object().begin(), value.get_object().end(),
+                                          [](const auto& entry) { return entry.value().is_string(); });
+}
+
+}  // namespace
+
 std::string shown(const json::Value& value) {
   if (value.is_string()) return quoted(value.get_string());
-  return json::serialize(value);
+  if (!holds_only_texts(value)) return json::serialize(value);
+  std::string inner;
+  if (value.is_array()) {
+    for (const auto& item : value.get_array()) {
+      if (!inner.empty()) inner += ", ";
+      inner += quoted(item.get_string());
+    }
+    return "[]string{" + inner + "}";
+  }
+  std::vector<std::pair<std::string_view, std::string_view>> entries;
+  for (const auto& [key, text] : value.get_object()) entries.emplace_back(key, text.get_string());
+  std::sort(entries.begin(), entries.end());
+  for (const auto& [key, text] : entries) {
+    if (!inner.empty()) inner += ", ";
+    inner += quoted(key) + ":" + quoted(text);
+  }
+  return "map[string]string{" + inner + "}";
 }
 
 Field Field::operator[](std::string_view key) const {
@@ -157,7 +185,9 @@ void Field::positive() const {
 }
 
 void Field::immutable(const Field& before) const {
-  if (!same_as(before)) invalid("field is immutable");
+  if (same_as(before)) return;
+  bool was_text = before.value_ && before.value_->is_string();
+  invalid(value_ ? *value_ : was_text ? json::Value("") : json::Value(nullptr), "field is immutable");
 }
 
 }  // namespace gangway::apiserver

@@ -75,7 +75,7 @@ class Field {
   Causes* causes_;
 };
 
-// How a message shows a value: texts quoted, numbers as they are.
+// How a message shows a value: texts quoted, numbers as they are, lists and maps of texts as Go writes them.
 std::string shown(const json::Value& value);
 
 }  // namespace gangway::apiserver

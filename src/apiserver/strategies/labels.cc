@@ -1,10 +1,13 @@
 #include "apiserver/strategies/labels.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <optional>
 
 #include "api/selector.h"
 #include "base/names.h"
+#include "base/quote.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -25,6 +28,51 @@ void check_selector(const Field& selector) {
   if (!selector) return;
   auto causes = api::check_label_selector(*selector.value(), selector.path());
   selector.causes().insert(selector.causes().end(), causes.begin(), causes.end());
+}
+
+std::string shown_selector(const Field& selector) {
+  auto labels = selector["matchLabels"];
+  std::string text = "v1.LabelSelector{MatchLabels:";
+  text += labels ? shown(*labels.value()) : "map[string]string(nil)";
+  text += ", MatchExpressions:[]v1.LabelSelectorRequirement";
+  auto expressions = selector["matchExpressions"].items();
+  if (expressions.empty()) return text + "(nil)}";
+  text += '{';
+  for (const auto& expression : expressions) {
+    if (text.back() != '{') text += ", ";
+    auto values = expression["values"];
+    text +=
+        fmt::format("v1.LabelSelectorRequirement{{Key:{}, Operator:{}, Values:{}}}", quoted(expression["key"].text()),
+                    quoted(expression["operator"].text()), values ? shown(*values.value()) : "[]string(nil)");
+  }
+  return text + "}}";
+}
+
+void check_selects_template(const Field& spec) {
+  if (!spec["selector"]) return;
+  auto selector = api::read_label_selector(*spec["selector"].value());
+  auto labels = spec["template"]["metadata"]["labels"];
+  api::StringPairs pairs;
+  for (const auto& [key, value] : labels.entries()) pairs.emplace_back(key, value.text());
+  if (!selector || selector->matches(pairs)) return;
+  labels.refuse("FieldValueInvalid", fmt::format("Invalid value: {}: `selector` does not match template `labels`",
+                                                 labels ? shown(*labels.value()) : "map[string]string(nil)"));
+}
+
+void check_workload_selector(const Field& spec, std::string_view empty_message) {
+  auto selector = spec["selector"];
+  if (!selector) return;
+  check_selector(selector);
+  if (selector["matchLabels"].empty() && selector["matchExpressions"].empty()) {
+    return selector.refuse("FieldValueInvalid",
+                           fmt::format("Invalid value: {}: {}", shown_selector(selector), empty_message));
+  }
+  check_selects_template(spec);
+}
+
+void check_same_selector(const Field& selector, const Field& before) {
+  if (selector.same_as(before)) return;
+  selector.refuse("FieldValueInvalid", fmt::format("Invalid value: {}: field is immutable", shown_selector(selector)));
 }
 
 void check_labels(const Field& labels) {

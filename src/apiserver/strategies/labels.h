@@ -1,12 +1,23 @@
 // Rules for labels and selectors below a spec: templates, selectors, node selectors.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "apiserver/strategies/field.h"
 
 namespace gangway::apiserver {
 
 // A LabelSelector; silent when there is none.
 void check_selector(const Field& selector);
+// The selector of a workload: given, valid, not empty (`empty_message` otherwise), and matching its template's labels.
+void check_workload_selector(const Field& spec, std::string_view empty_message);
+// `spec.template.metadata.labels` against `spec.selector`.
+void check_selects_template(const Field& spec);
+// A LabelSelector in messages, as Go writes it.
+std::string shown_selector(const Field& selector);
+// The selector of a workload cannot change.
+void check_same_selector(const Field& selector, const Field& before);
 // A map of labels ("metadata.labels" of a template, a node selector, a service's selector).
 void check_labels(const Field& labels);
 void check_annotations(const Field& annotations);

@@ -94,7 +94,6 @@ void check_toleration(const Field& toleration) {
   } else {
     op.not_supported({"Equal", "Exists"});
   }
-  if (!effect.empty()) effect.one_of({"NoSchedule", "PreferNoSchedule", "NoExecute"});
 }
 
 void check_constraint(const Field& constraint) {
@@ -102,9 +101,7 @@ void check_constraint(const Field& constraint) {
   if (skew <= 0) constraint["maxSkew"].invalid(json::Value(skew), "must be greater than zero");
   if (constraint["topologyKey"].empty()) constraint["topologyKey"].required("can not be empty");
   auto action = constraint["whenUnsatisfiable"].text();
-  if (action != "DoNotSchedule" && action != "ScheduleAnyway") {
-    constraint["whenUnsatisfiable"].not_supported({"DoNotSchedule", "ScheduleAnyway"});
-  }
+  if (action.empty()) constraint["whenUnsatisfiable"].not_supported({"DoNotSchedule", "ScheduleAnyway"});
   auto domains = constraint["minDomains"];
   if (auto number = domains.integer()) {
     if (*number <= 0) domains.invalid("must be greater than zero");

@@ -120,8 +120,6 @@ void validate_storage_class(Review& review) {
   }
   if (parameters.size() > kMaxParameters) parameters.too_long(kMaxParameters);
   if (total > kMaxParameterBytes) parameters.too_long(kMaxParameterBytes);
-  object["reclaimPolicy"].one_of({"Delete", "Retain"});
-  object["volumeBindingMode"].one_of({"Immediate", "WaitForFirstConsumer"});
 }
 
 void validate_lease(Review& review) {

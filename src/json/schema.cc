@@ -44,6 +44,18 @@ std::optional<Type> type_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<std::uint16_t> protobuf_number(const Value& value) {
+  if (!value.is_int64() || value.get_int64() < 1 || value.get_int64() > 0xffff) return std::nullopt;
+  return static_cast<std::uint16_t>(value.get_int64());
+}
+
+std::optional<std::uint32_t> property_index(const Schema& node, std::string_view key) {
+  auto at = std::lower_bound(node.properties.begin(), node.properties.end(), key,
+                             [](const auto& property, std::string_view k) { return property.first < k; });
+  if (at == node.properties.end() || at->first != key) return std::nullopt;
+  return static_cast<std::uint32_t>(at - node.properties.begin());
+}
+
 bool is_rule(std::string_view key) {
   static constexpr std::string_view kRules[] = {"enum",
                                                 "minimum",
@@ -70,10 +82,8 @@ bool is_rule(std::string_view key) {
 }  // namespace
 
 const Schema* Schema::field(std::string_view key) const {
-  auto at = std::lower_bound(properties.begin(), properties.end(), key,
-                             [](const auto& property, std::string_view k) { return property.first < k; });
-  if (at != properties.end() && at->first == key) return at->second;
-  return additional;
+  const auto at = property_index(*this, key);
+  return at ? properties[*at].second : additional;
 }
 
 struct SchemaSet::Loader {
@@ -156,6 +166,8 @@ struct SchemaSet::Loader {
       GW_CHECKED(fill_shape(node, key, value));
     }
     if (rules) node.rules = std::move(rules);
+    // After the properties, which it points to.
+    if (const Value* numbers = source.if_contains("x-gangway-protobuf")) return fill_protobuf(node, *numbers);
     return {};
   }
 
@@ -264,12 +276,32 @@ struct SchemaSet::Loader {
       node.micro_time = is_true(value);
     } else if (key == "go-type") {
       node.go_type = text_of(value);
+    } else if (key == "protobuf-union") {
+      Step step(path, "x-gangway-protobuf-union");
+      GW_TRY(node.protobuf_union, load(value));
     } else if (key == "doc-required") {
       GW_TRY(node.documented_required, strings(key, value));
     } else if (key == "doc-enum") {
       if (!value.is_array()) return error("x-gangway-doc-enum must be a list");
       node.documented_values.assign(value.get_array().begin(), value.get_array().end());
     }
+    return {};
+  }
+
+  Result<void> fill_protobuf(Schema& node, const Value& numbers) {
+    if (!numbers.is_object()) return error("x-gangway-protobuf must map properties to numbers");
+    auto fields = std::make_shared<std::vector<ProtobufField>>();
+    fields->reserve(numbers.get_object().size());
+    for (const auto& [key, value] : numbers.get_object()) {
+      const bool nested = value.is_array() && value.get_array().size() == 2;
+      const auto number = protobuf_number(nested ? value.get_array()[1] : value);
+      const auto outer = nested ? protobuf_number(value.get_array()[0]) : std::optional<std::uint16_t>(0);
+      const auto property = property_index(node, key);
+      if (!number || !outer || !property) return error("x-gangway-protobuf: bad entry " + std::string(key));
+      fields->push_back({*outer, *number, *property});
+    }
+    std::sort(fields->begin(), fields->end());
+    node.protobuf = std::move(fields);
     return {};
   }
 

@@ -6,6 +6,7 @@
 // (JSONSchemaProps contains itself).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -40,6 +41,16 @@ struct ValueRules {
   std::vector<const Schema*> all_of, any_of, one_of;
   const Schema* negated = nullptr;  // not
   std::vector<Value> cel_rules;     // kept as written; not evaluated
+};
+
+// Which property a field of a protobuf message is. `outer` is 0, or the number of the message that the field is in
+// where JSON has it in place (Go's inline structs).
+struct ProtobufField {
+  std::uint16_t outer = 0;
+  std::uint16_t number = 0;
+  std::uint32_t property = 0;  // index into Schema::properties
+
+  auto operator<=>(const ProtobufField&) const = default;
 };
 
 struct Schema {
@@ -78,6 +89,11 @@ struct Schema {
   std::vector<std::uint32_t> filled;
   // The Go type that decode errors name, where it does not follow from the rest ("v1.RestartPolicy").
   std::string go_type;
+  // Built-in types only: the fields of the type's protobuf message, sorted. Null: it has none.
+  std::shared_ptr<const std::vector<ProtobufField>> protobuf;
+  // Built-in types only: the message of a type that is one of several things in JSON; the field with the highest
+  // number that is there is the value.
+  const Schema* protobuf_union = nullptr;
 
   // The schema of a field; null when neither the properties nor additionalProperties know it.
   const Schema* field(std::string_view key) const;

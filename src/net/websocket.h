@@ -75,6 +75,5 @@ void append_masked_websocket_frame(std::string& out, WebSocketOpcode opcode, std
 std::string websocket_close_payload(std::uint16_t code, std::string_view reason);
 // Sec-WebSocket-Accept for a Sec-WebSocket-Key.
 std::string websocket_accept(std::string_view key);
-bool valid_utf8(std::string_view text);
 
 }  // namespace gangway::net

@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 
+#include "json/protobuf.h"
 #include "json/yaml.h"
 
 namespace gangway::apiserver {
 namespace {
 
+constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view kSupported =
     "application/json, application/yaml, application/json;stream=watch";
 
@@ -87,19 +89,29 @@ Result<Wanted> negotiate(std::string_view accept) {
   return error;
 }
 
-Result<BodyFormat> body_format(std::string_view content_type) {
+Result<BodyFormat> body_format(std::string_view content_type, bool protobuf_too) {
   auto type = read_range(content_type).type;
   if (type.empty() || type == "application/json") return BodyFormat::kJson;
   if (is_yaml(type)) return BodyFormat::kYaml;
+  if (protobuf_too && type == kProtobuf) return BodyFormat::kProtobuf;
   Error error;
   error.reason = Reason::kUnsupportedMediaType;
-  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: {}",
-                              "application/json, application/yaml");
+  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: application/json, application/yaml{}{}",
+                              protobuf_too ? ", " : "", protobuf_too ? kProtobuf : "");
   return error;
 }
 
-Result<ParsedBody> parse_body(std::string_view body, BodyFormat format) {
+Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema) {
   ParsedBody parsed;
+  if (format == BodyFormat::kProtobuf) {
+    if (!schema) return internal_error("a protobuf body can only be read with its schema");
+    GW_TRY(auto envelope, json::open_protobuf(body));
+    GW_TRY(parsed.value, json::decode_protobuf(envelope.message, *schema));
+    auto& object = parsed.value.get_object();
+    if (!envelope.api_version.empty()) object["apiVersion"] = envelope.api_version;
+    if (!envelope.kind.empty()) object["kind"] = envelope.kind;
+    return parsed;
+  }
   if (format == BodyFormat::kJson) {
     GW_TRY(parsed.value, json::parse(body, {}, &parsed.duplicates));
     return parsed;

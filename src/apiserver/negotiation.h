@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/schema.h"
 #include "json/value.h"
 
 namespace gangway::apiserver {
@@ -28,14 +29,15 @@ struct Wanted {
 // The first alternative of the header that we can give. kNotAcceptable when there is none.
 Result<Wanted> negotiate(std::string_view accept);
 
-enum class BodyFormat : std::uint8_t { kJson, kYaml };
-// kUnsupportedMediaType for anything but JSON and YAML; an empty header is JSON.
-Result<BodyFormat> body_format(std::string_view content_type);
+enum class BodyFormat : std::uint8_t { kJson, kYaml, kProtobuf };
+// kUnsupportedMediaType for anything else, and for protobuf unless `protobuf_too`; an empty header is JSON.
+Result<BodyFormat> body_format(std::string_view content_type, bool protobuf_too);
 
 struct ParsedBody {
   json::Value value;
   std::vector<std::string> duplicates;  // paths of fields that occur twice
 };
-Result<ParsedBody> parse_body(std::string_view body, BodyFormat format);
+// Protobuf needs the schema of what the body is.
+Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema = nullptr);
 
 }  // namespace gangway::apiserver

@@ -152,9 +152,7 @@ void Reviews::review(const CallPtr& call, const Done& done) const {
 }
 
 void Reviews::create_token(const CallPtr& call, const Done& done) const {
-  auto format = body_format(call->content_type);
-  if (!format) return done(format.error());
-  auto body = parse_body(call->body, *format);
+  auto body = read_body(*call);
   if (!body) return done(body.error());
   if (!body->value.is_object()) return done(bad_request("the body must be a TokenRequest"));
   auto issued = parts_.tokens.issue(call->object_name(), std::move(body->value), *parts_.store.root(), call->now, sys::new_uid(parts_.entropy));

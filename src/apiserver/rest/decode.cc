@@ -4,6 +4,7 @@
 
 #include "apiserver/status.h"
 #include "apiserver/strategy.h"
+#include "json/protobuf.h"
 #include "json/schema_decode.h"
 #include "json/schema_default.h"
 #include "json/schema_prune.h"
@@ -68,11 +69,25 @@ Result<void> report_strictness(Call& call, const WriteOptions& options, const st
   return report(call, options, problems);
 }
 
+Result<ParsedBody> read_as(const Call& call, const json::Schema* schema) {
+  GW_TRY(auto format, body_format(call.content_type, schema && json::has_protobuf(*schema)));
+  return parse_body(call.body, format, schema);
+}
+
 }  // namespace
 
+Result<ParsedBody> read_body(const Call& call) {
+  const auto* subresource = call.info.subresource.empty() ? nullptr : call.version->subresource(call.info.subresource);
+  return read_as(call, subresource && subresource->schema ? subresource->schema : call.version->schema);
+}
+
+Result<ParsedBody> read_body(const Call& call, std::string_view definition) {
+  return read_as(call, call.registry->shared_schemas().definition(definition));
+}
+
 Result<json::Value> decode_body(Call& call, const WriteOptions& options) {
-  GW_TRY(auto format, body_format(call.content_type));
-  auto parsed = parse_body(call.body, format);
+  auto parsed = read_body(call);
+  if (!parsed && parsed.error().reason != Reason::kBadRequest) return parsed.error();
   if (!parsed) return cannot_handle(call, parsed.error().message);
   if (!parsed->value.is_object()) return cannot_handle(call, "the body must be an object");
   GW_CHECKED(check_identity(call, parsed->value));

@@ -7,6 +7,11 @@
 
 namespace gangway::apiserver {
 
+// The body, in whichever form it came: of what the call's subresource takes, or of its kind.
+Result<ParsedBody> read_body(const Call& call);
+// The same for a body that is something else: one of the shared types.
+Result<ParsedBody> read_body(const Call& call, std::string_view definition);
+
 // The object in the body of a create or an update, of the call's kind and version.
 Result<json::Value> decode_body(Call& call, const WriteOptions& options);
 

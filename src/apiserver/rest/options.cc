@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/rest/decode.h"
 #include "apiserver/status.h"
 
 namespace gangway::apiserver {
@@ -100,8 +101,7 @@ Result<WriteOptions> read_write_options(const Call& call) {
 
 Result<DeleteOptions> read_delete_options(const Call& call) {
   if (!call.body.empty()) {
-    GW_TRY(auto format, body_format(call.content_type));
-    GW_TRY(auto parsed, parse_body(call.body, format));
+    GW_TRY(auto parsed, read_body(call, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
     return delete_options_of(parsed.value);
   }
   DeleteOptions options;

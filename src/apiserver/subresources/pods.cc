@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/selector.h"
+#include "apiserver/rest/decode.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources/subresources.h"
 
@@ -9,9 +10,8 @@ namespace {
 
 constexpr std::string_view kBudgets = "poddisruptionbudgets.policy";
 
-Result<json::Value> read_body(const Call& call, std::string_view kind) {
-  GW_TRY(auto format, body_format(call.content_type));
-  GW_TRY(auto parsed, parse_body(call.body, format));
+Result<json::Value> read_object(const Call& call, std::string_view kind) {
+  GW_TRY(auto parsed, read_body(call));
   auto sent = json::string_at(parsed.value, {"kind"});
   if (!parsed.value.is_object() || (!sent.empty() && sent != kind)) {
     return bad_request(fmt::format("the body must be of kind {} (got \"{}\")", kind, sent));
@@ -137,7 +137,7 @@ Result<Prepared> evict(const Call& call, const DeleteOptions& options, const sto
 void serve_binding(Resources& resources, const CallPtr& call, const Done& done) {
   auto options = read_write_options(*call);
   if (!options) return done(options.error());
-  auto binding = read_body(*call, "Binding");
+  auto binding = read_object(*call, "Binding");
   if (!binding) return done(binding.error());
   std::vector<Cause> causes;
   auto kind = json::string_at(*binding, {"target", "kind"});
@@ -152,7 +152,7 @@ void serve_binding(Resources& resources, const CallPtr& call, const Done& done) 
 }
 
 void serve_binding_of_body(Resources& resources, const CallPtr& call, const Done& done) {
-  auto binding = read_body(*call, "Binding");
+  auto binding = read_object(*call, "Binding");
   if (!binding) return done(binding.error());
   auto pods = call->registry->resolve("", "v1", "pods");
   call->kind = pods->kind;
@@ -163,7 +163,7 @@ void serve_binding_of_body(Resources& resources, const CallPtr& call, const Done
 }
 
 void serve_eviction(Resources& resources, const CallPtr& call, const Done& done) {
-  auto eviction = read_body(*call, "Eviction");
+  auto eviction = read_object(*call, "Eviction");
   if (!eviction) return done(eviction.error());
   auto name = json::string_at(*eviction, {"metadata", "name"});
   if (!name.empty() && name != call->info.name) return done(bad_request("name in URL does not match name in Eviction object"));
@@ -182,7 +182,7 @@ void serve_eviction(Resources& resources, const CallPtr& call, const Done& done)
 void serve_finalize(Resources& resources, const CallPtr& call, const Done& done) {
   auto options = read_write_options(*call);
   if (!options) return done(options.error());
-  auto body = read_body(*call, "Namespace");
+  auto body = read_object(*call, "Namespace");
   if (!body) return done(body.error());
   resources.edit(
       call, *options,

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "api/selector.h"
+#include "apiserver/rest/decode.h"
 #include "apiserver/rest/patch.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources/subresources.h"
@@ -104,9 +105,7 @@ void serve_scale(Resources& resources, const CallPtr& call, const Done& done) {
       return patched;
     };
   } else {
-    auto format = body_format(call->content_type);
-    if (!format) return done(format.error());
-    auto body = parse_body(call->body, *format);
+    auto body = read_body(*call, "io.k8s.api.autoscaling.v1.Scale");
     if (!body) return done(body.error());
     if (auto kind = json::string_at(body->value, {"kind"}); !body->value.is_object() || (!kind.empty() && kind != "Scale")) {
       return done(bad_request(fmt::format("the body must be a Scale (got kind \"{}\")", kind)));

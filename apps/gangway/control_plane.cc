@@ -19,13 +19,17 @@ namespace gangway {
 namespace {
 
 apiserver::UserInfo controller_user(const std::string& name) {
-  return {"system:serviceaccount:kube-system:" + name, "", {"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"}, {}};
+  return {"system:serviceaccount:kube-system:" + name,
+          "",
+          {"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+          {}};
 }
 
 // What the server serves, as the controllers ask for it.
 class RegistryCatalog final : public controllers::ResourceCatalog {
  public:
-  RegistryCatalog(apiserver::ApiServer& server, store::Store& store, sys::EventLoop& loop) : server_(server), store_(store), loop_(loop) {}
+  RegistryCatalog(apiserver::ApiServer& server, store::Store& store, sys::EventLoop& loop)
+      : server_(server), store_(store), loop_(loop) {}
 
   Result<std::vector<controllers::ResourceInfo>> resources() const override {
     std::vector<controllers::ResourceInfo> all;
@@ -58,7 +62,8 @@ class RegistryCatalog final : public controllers::ResourceCatalog {
   static controllers::ResourceInfo info_of(const apiserver::KindInfo& kind) {
     const auto* version = &kind.versions.front();
     for (const auto& candidate : kind.versions) {
-      if (candidate.served && (!version->served || apiserver::more_stable(candidate.name, version->name))) version = &candidate;
+      if (candidate.served && (!version->served || apiserver::more_stable(candidate.name, version->name)))
+        version = &candidate;
     }
     bool deletable = kind.has_verb("delete") && kind.has_verb("list") && kind.has_verb("watch");
     return {{kind.group, version->name, kind.plural}, kind.kind, kind.namespaced, deletable};
@@ -95,7 +100,8 @@ struct ControlPlane::Members {
 
   explicit Members(ControlPlaneParts given)
       : parts(std::move(given)),
-        reader(parts.server, parts.store, parts.loop, {"system:kube-controller-manager", "", {"system:authenticated"}, {}}),
+        reader(parts.server, parts.store, parts.loop,
+               {"system:kube-controller-manager", "", {"system:authenticated"}, {}}),
         mirror(reader, parts.loop),
         catalog(parts.server, parts.store, parts.loop),
         owner_probe(reader, parts.loop),
@@ -118,13 +124,15 @@ struct ControlPlane::Members {
 
   void add(const std::string& name, const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr,
            sys::Lane lane = sys::Lane::kNormal, bool as_server = false) {
-    auto user = as_server ? apiserver::UserInfo{"system:apiserver", "", {"system:masters", "system:authenticated"}, {}} : controller_user(name);
+    auto user = as_server ? apiserver::UserInfo{"system:apiserver", "", {"system:masters", "system:authenticated"}, {}}
+                          : controller_user(name);
     Running entry;
     entry.client = std::make_unique<apiserver::DirectClient>(parts.server, parts.store, parts.loop, std::move(user));
     client::ControllerOptions options;
     options.name = name;
     options.lane = lane;
-    entry.controller = std::make_unique<client::Controller>(*entry.client, parts.loop, mirror, reconciler, options, probes);
+    entry.controller =
+        std::make_unique<client::Controller>(*entry.client, parts.loop, mirror, reconciler, options, probes);
     running.push_back(std::move(entry));
   }
 

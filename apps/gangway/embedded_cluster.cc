@@ -1,7 +1,6 @@
 #include "embedded_cluster.h"
 
 #include <fmt/format.h>
-
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -41,11 +40,14 @@ auto run_on(sys::EventLoop& loop, Task task) {
   return value.get();
 }
 
-apiserver::UserInfo server_user() { return {"system:apiserver", "", {"system:masters", "system:authenticated"}, {}}; }
+apiserver::UserInfo server_user() {
+  return {"system:apiserver", "", {"system:masters", "system:authenticated"}, {}};
+}
 
 crypto::PkiSpec names_of(const cli::UpOptions& options) {
   crypto::PkiSpec spec;
-  spec.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"};
+  spec.dns_names = {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                    "kubernetes.default.svc.cluster.local"};
   spec.ip_addresses = {"127.0.0.1", "10.96.0.1"};
   if (options.bind != "0.0.0.0" && options.bind != "127.0.0.1") spec.ip_addresses.push_back(options.bind);
   return spec;
@@ -126,7 +128,9 @@ struct EmbeddedCluster::Parts {
 
 Result<void> EmbeddedCluster::Parts::open_store() {
   api = std::make_unique<net::LoopThread>("gw-api");
-  auto opened = run_on(api->loop(), [&] { return store::SqliteStore::open(api->loop(), {.path = data.database(), .vfs = {}, .watch = {}}); });
+  auto opened = run_on(api->loop(), [&] {
+    return store::SqliteStore::open(api->loop(), {.path = data.database(), .vfs = {}, .watch = {}});
+  });
   if (!opened) return std::move(opened.error());
   store = std::move(*opened);
   return {};
@@ -140,8 +144,8 @@ Result<void> EmbeddedCluster::Parts::make_identities(const cli::UpOptions& optio
     GW_TRY(auto claims, verifier->verify(token));
     return json::parse(claims);
   };
-  authenticator = std::make_unique<apiserver::Authenticator>(
-      apiserver::Authenticator::Options{.verify = verify, .issuer = std::string(kIssuer), .audiences = {std::string(kIssuer)}});
+  authenticator = std::make_unique<apiserver::Authenticator>(apiserver::Authenticator::Options{
+      .verify = verify, .issuer = std::string(kIssuer), .audiences = {std::string(kIssuer)}});
   tokens = std::make_unique<apiserver::TokenIssuer>(
       apiserver::TokenIssuer::Options{.sign = [this](std::string_view claims) { return signer->sign(claims); },
                                       .issuer = std::string(kIssuer),
@@ -152,9 +156,9 @@ Result<void> EmbeddedCluster::Parts::make_identities(const cli::UpOptions& optio
 Result<std::vector<json::Value>> EmbeddedCluster::Parts::make_server() {
   GW_TRY(auto kinds, apiserver::load_builtin_kinds(apiserver::embedded_kinds()));
   auto registry = apiserver::Registry::of(std::move(kinds.kinds), std::move(kinds.schemas));
-  server = std::make_unique<apiserver::ApiServer>(
-      apiserver::ApiServer::Parts{*store, api->loop(), sys::system_clock(), sys::system_entropy(), metrics, registry, *authenticator,
-                                  *tokens, apiserver::ServerVersion{std::string(kKubernetesVersion), std::string(kCommit), std::string(kBuildDate)}});
+  server = std::make_unique<apiserver::ApiServer>(apiserver::ApiServer::Parts{
+      *store, api->loop(), sys::system_clock(), sys::system_entropy(), metrics, registry, *authenticator, *tokens,
+      apiserver::ServerVersion{std::string(kKubernetesVersion), std::string(kCommit), std::string(kBuildDate)}});
   control = std::make_unique<net::LoopThread>("gw-control");
   client = std::make_unique<apiserver::DirectClient>(*server, *store, control->loop(), server_user());
   return std::move(kinds.initial_objects);
@@ -165,10 +169,12 @@ Result<void> EmbeddedCluster::Parts::make_initial_objects(std::vector<json::Valu
   auto made = promise->get_future();
   auto registry = server->registry();
   control->loop().post([this, promise, registry, objects = std::move(objects)]() mutable {
-    apiserver::ensure_initial_objects(*client, *registry, std::move(objects),
-                                      [promise, registry](Result<void> result) { promise->set_value(std::move(result)); });
+    apiserver::ensure_initial_objects(*client, *registry, std::move(objects), [promise, registry](Result<void> result) {
+      promise->set_value(std::move(result));
+    });
   });
-  if (made.wait_for(kStartTimeout) != std::future_status::ready) return internal_error("the first objects could not be written in time");
+  if (made.wait_for(kStartTimeout) != std::future_status::ready)
+    return internal_error("the first objects could not be written in time");
   return made.get();
 }
 
@@ -183,7 +189,8 @@ Result<void> EmbeddedCluster::Parts::listen(const cli::UpOptions& options) {
   http_options.port = options.port;
   http_options.tls = sys::TlsServerConfig{pki.server, pki.authority_pem};
   auto listening = net::HttpServer::start(std::move(http_options), std::move(loops), *server);
-  if (!listening) return std::move(listening.error()).within(fmt::format("cannot listen on {}:{}", options.bind, options.port));
+  if (!listening)
+    return std::move(listening.error()).within(fmt::format("cannot listen on {}:{}", options.bind, options.port));
   http = std::move(*listening);
   auto host = options.bind == "0.0.0.0" ? std::string("127.0.0.1") : options.bind;
   url = fmt::format("https://{}:{}", host, http->port());
@@ -194,7 +201,10 @@ Result<void> EmbeddedCluster::Parts::listen(const cli::UpOptions& options) {
 Result<void> EmbeddedCluster::Parts::write_kubeconfig(const cli::UpOptions& options) const {
   client::Kubeconfig config;
   config.clusters.push_back({.name = "gangway", .server = url, .ca_data = pki.authority_pem, .tls_server_name = ""});
-  config.users.push_back({.name = "gangway-admin", .certificate_data = pki.admin.certificate_pem, .key_data = pki.admin.key_pem, .token = ""});
+  config.users.push_back({.name = "gangway-admin",
+                          .certificate_data = pki.admin.certificate_pem,
+                          .key_data = pki.admin.key_pem,
+                          .token = ""});
   config.contexts.push_back({.name = "gangway", .cluster = "gangway", .user = "gangway-admin", .ns = ""});
   config.current_context = "gangway";
   GW_CHECKED(client::write_kubeconfig_file(data.kubeconfig(), config));
@@ -232,7 +242,8 @@ Result<void> EmbeddedCluster::Parts::wait_for_nodes() {
     control->loop().post(check);
   });
   if (all_ready.wait_for(kStartTimeout) == std::future_status::ready) return {};
-  return internal_error(fmt::format("{} of {} nodes were Ready after {} s", ready_nodes(*store->root()), wanted_nodes, kStartTimeout.count()));
+  return internal_error(fmt::format("{} of {} nodes were Ready after {} s", ready_nodes(*store->root()), wanted_nodes,
+                                    kStartTimeout.count()));
 }
 
 json::Value EmbeddedCluster::Parts::status() {
@@ -246,29 +257,42 @@ json::Value EmbeddedCluster::Parts::status() {
     if (answer.wait_for(std::chrono::seconds(1)) != std::future_status::ready) return std::int64_t(1'000'000);
     return std::int64_t(std::chrono::duration_cast<std::chrono::microseconds>(answer.get() - asked).count());
   };
-  json::Array parts{json::Object{{"name", "apiserver"}, {"state", "running"}, {"detail", fmt::format("{} kinds, {} connections", server->registry()->kinds().size(), http ? http->connections() : 0)}},
+  json::Array parts{json::Object{{"name", "apiserver"},
+                                 {"state", "running"},
+                                 {"detail", fmt::format("{} kinds, {} connections", server->registry()->kinds().size(),
+                                                        http ? http->connections() : 0)}},
                     json::Object{{"name", "store"}, {"state", "running"}, {"detail", data.database()}}};
   auto report = run_on(control->loop(), [&] { return control_plane ? control_plane->report() : json::Array(); });
   parts.insert(parts.end(), report.begin(), report.end());
-  json::Array loops{json::Object{{"name", "api"}, {"lagMicroseconds", lag(*api)}}, json::Object{{"name", "control"}, {"lagMicroseconds", lag(*control)}}};
+  json::Array loops{json::Object{{"name", "api"}, {"lagMicroseconds", lag(*api)}},
+                    json::Object{{"name", "control"}, {"lagMicroseconds", lag(*control)}}};
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(sys::system_clock().mono() - started).count();
-  return json::Object{{"version", json::Object{{"gangway", kVersion}, {"kubernetes", kKubernetesVersion}, {"commit", kCommit}}},
-                      {"url", url},
-                      {"dataDir", data.path()},
-                      {"pid", getpid()},
-                      {"uptimeSeconds", seconds},
-                      {"memoryBytes", resident_bytes()},
-                      {"parts", std::move(parts)},
-                      {"nodes", json::Object{{"total", root->objects("nodes").size()}, {"ready", ready_nodes(*root)}}},
-                      {"store", json::Object{{"revision", state.published}, {"objects", state.objects}, {"pending", state.pending_writes},
-                                             {"diskBytes", state.disk_bytes}, {"commits", state.commits}, {"syncs", state.syncs}}},
-                      {"loops", std::move(loops)}};
+  return json::Object{
+      {"version", json::Object{{"gangway", kVersion}, {"kubernetes", kKubernetesVersion}, {"commit", kCommit}}},
+      {"url", url},
+      {"dataDir", data.path()},
+      {"pid", getpid()},
+      {"uptimeSeconds", seconds},
+      {"memoryBytes", resident_bytes()},
+      {"parts", std::move(parts)},
+      {"nodes", json::Object{{"total", root->objects("nodes").size()}, {"ready", ready_nodes(*root)}}},
+      {"store", json::Object{{"revision", state.published},
+                             {"objects", state.objects},
+                             {"pending", state.pending_writes},
+                             {"diskBytes", state.disk_bytes},
+                             {"commits", state.commits},
+                             {"syncs", state.syncs}}},
+      {"loops", std::move(loops)}};
 }
 
 EmbeddedCluster::EmbeddedCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-EmbeddedCluster::~EmbeddedCluster() { stop(); }
+EmbeddedCluster::~EmbeddedCluster() {
+  stop();
+}
 
-const std::string& EmbeddedCluster::url() const { return parts_->url; }
+const std::string& EmbeddedCluster::url() const {
+  return parts_->url;
+}
 
 Result<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::start(const cli::UpOptions& options) {
   auto parts = std::make_unique<Parts>(cli::DataDir(options.data_dir));

@@ -18,7 +18,8 @@ constexpr std::string_view kAbout =
 
 int main(int argc, char** argv) {
   CLI::App app{std::string(kAbout), "gangway"};
-  app.set_version_flag("--version", fmt::format("gangway {} (Kubernetes {})", gangway::kVersion, gangway::kKubernetesVersion));
+  app.set_version_flag("--version",
+                       fmt::format("gangway {} (Kubernetes {})", gangway::kVersion, gangway::kKubernetesVersion));
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   int status = 0;

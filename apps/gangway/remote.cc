@@ -40,7 +40,8 @@ Result<json::Value> ask_server(const cli::DataDir& data, const std::string& path
       request.headers.add("Content-Type", "application/json");
       request.body = json::serialize(*body);
     }
-    transport->send(std::move(request), [&](Result<client::HttpClientResponse> response) { promise.set_value(std::move(response)); });
+    transport->send(std::move(request),
+                    [&](Result<client::HttpClientResponse> response) { promise.set_value(std::move(response)); });
   });
   auto response = answer.get();
   std::promise<void> ended;

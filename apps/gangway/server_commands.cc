@@ -57,7 +57,8 @@ Result<cli::UpOptions> options_of(const UpFlags& flags) {
     options.warnings = std::move(cluster.warnings);
     return options;
   }
-  if (flags.nodes.any()) return bad_request("--cluster describes the nodes: it cannot be used together with --nodes and --…-per-node");
+  if (flags.nodes.any())
+    return bad_request("--cluster describes the nodes: it cannot be used together with --nodes and --…-per-node");
   GW_TRY(auto text, sys::read_file(flags.cluster_file));
   auto cluster = cli::parse_cluster_file(text);
   if (!cluster) return std::move(cluster.error()).within(flags.cluster_file);
@@ -68,8 +69,8 @@ Result<cli::UpOptions> options_of(const UpFlags& flags) {
 
 std::string welcome(const cli::UpOptions& options, const std::string& url) {
   auto kubeconfig = options.kubeconfig.empty() ? cli::DataDir(options.data_dir).kubeconfig() : options.kubeconfig;
-  return fmt::format("The cluster is ready at {} with {} node{}.\n\n  export KUBECONFIG={}\n", url, options.nodes.size(),
-                     options.nodes.size() == 1 ? "" : "s", kubeconfig);
+  return fmt::format("The cluster is ready at {} with {} node{}.\n\n  export KUBECONFIG={}\n", url,
+                     options.nodes.size(), options.nodes.size() == 1 ? "" : "s", kubeconfig);
 }
 
 // Runs the server until it is told to stop. `report` hears once whether it came up.
@@ -99,9 +100,10 @@ int up(const UpFlags& flags) {
   if (!options) return fail(options.error());
   cli::DataDir data(options->data_dir);
   if (auto pid = data.running()) {
-    return fail(bad_request(fmt::format("a cluster is already running on {} (process {}); `gangway down --data-dir {}` ends it, or choose "
-                                        "another --data-dir",
-                                        data.path(), *pid, data.path())));
+    return fail(bad_request(
+        fmt::format("a cluster is already running on {} (process {}); `gangway down --data-dir {}` ends it, or choose "
+                    "another --data-dir",
+                    data.path(), *pid, data.path())));
   }
   auto level = sys::parse_log_level(flags.log_level);
   if (!level) return fail(level.error());
@@ -163,7 +165,8 @@ int backup(const std::string& data_dir, const std::string& file) {
 int restore(const std::string& data_dir, const std::string& file) {
   cli::DataDir data(data_dir);
   if (auto pid = data.running()) {
-    return fail(bad_request(fmt::format("a cluster is running on {} (process {}); end it with `gangway down` first", data.path(), *pid)));
+    return fail(bad_request(
+        fmt::format("a cluster is running on {} (process {}); end it with `gangway down` first", data.path(), *pid)));
   }
   if (auto made = data.create(); !made) return fail(made.error());
   if (auto restored = store::SqliteStore::restore(file, data.database()); !restored) return fail(restored.error());
@@ -188,11 +191,13 @@ std::vector<cli::CommandDescription> describe_commands(const CLI::App& app) {
 void add_up(CLI::App& app, int& status) {
   auto flags = std::make_shared<UpFlags>();
   auto* command = app.add_subcommand("up", "Start a cluster on this machine");
-  command->footer("Examples:\n"
-                  "  gangway up                                   one node: this machine\n"
-                  "  gangway up --nodes 3 --gpus-per-node 4       three nodes with 4 GPUs each\n"
-                  "  gangway up --cluster cluster.yaml --detach   nodes from a file, in the background\n");
-  command->add_option("--cluster", flags->cluster_file, "File that describes the nodes (kind: Cluster)")->check(CLI::ExistingFile);
+  command->footer(
+      "Examples:\n"
+      "  gangway up                                   one node: this machine\n"
+      "  gangway up --nodes 3 --gpus-per-node 4       three nodes with 4 GPUs each\n"
+      "  gangway up --cluster cluster.yaml --detach   nodes from a file, in the background\n");
+  command->add_option("--cluster", flags->cluster_file, "File that describes the nodes (kind: Cluster)")
+      ->check(CLI::ExistingFile);
   command->add_option("--nodes", flags->nodes.nodes, "Number of nodes")->check(CLI::Range(1, 100000));
   command->add_option("--gpus-per-node", flags->nodes.gpus, "GPUs of each node")->check(CLI::Range(0, 1024));
   command->add_option("--cpus-per-node", flags->nodes.cpus, "CPUs of each node, as a quantity (4, 500m)");

@@ -70,8 +70,8 @@ struct Version {
   explicit operator bool() const { return header != nullptr; }
 };
 
-// A version that has no revision yet: `json` has a gap (nothing, between two quotes) at `revision_at` where the digits of
-// metadata.resourceVersion go. Only the store knows the number, and only at the moment of commit.
+// A version that has no revision yet: `json` has a gap (nothing, between two quotes) at `revision_at` where the digits
+// of metadata.resourceVersion go. Only the store knows the number, and only at the moment of commit.
 struct Draft {
   Header header;
   std::string json;

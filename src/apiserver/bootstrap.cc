@@ -16,7 +16,8 @@ bool add_missing(json::Value& present, const json::Value& wanted) {
   bool added = false;
   for (const auto& element : wanted.as_array()) {
     auto& elements = present.get_array();
-    if (std::any_of(elements.begin(), elements.end(), [&](const json::Value& e) { return json::equal(e, element); })) continue;
+    if (std::any_of(elements.begin(), elements.end(), [&](const json::Value& e) { return json::equal(e, element); }))
+      continue;
     elements.push_back(element);
     added = true;
   }
@@ -25,7 +26,8 @@ bool add_missing(json::Value& present, const json::Value& wanted) {
 
 class Bootstrap : public std::enable_shared_from_this<Bootstrap> {
  public:
-  Bootstrap(client::ApiClient& client, const Registry& registry, std::vector<json::Value> objects, sys::Completion<void> done)
+  Bootstrap(client::ApiClient& client, const Registry& registry, std::vector<json::Value> objects,
+            sys::Completion<void> done)
       : client_(client), registry_(registry), objects_(std::move(objects)), done_(std::move(done)) {}
 
   void run() { make_all(true); }
@@ -53,7 +55,8 @@ class Bootstrap : public std::enable_shared_from_this<Bootstrap> {
     client::ApiRequest request;
     request.method = method;
     request.resource = {std::string(group), std::string(version), kind ? kind->kind->plural : "unknown"};
-    request.object = {std::string(json::string_at(object, {"metadata", "namespace"})), std::string(json::string_at(object, {"metadata", "name"}))};
+    request.object = {std::string(json::string_at(object, {"metadata", "namespace"})),
+                      std::string(json::string_at(object, {"metadata", "name"}))};
     request.field_manager = kManager;
     return request;
   }
@@ -71,12 +74,13 @@ class Bootstrap : public std::enable_shared_from_this<Bootstrap> {
 
   void repair(const json::Value& wanted) {
     if (json::string_at(wanted, {"metadata", "annotations", kAutoUpdate}) != "true") return finish_one({});
-    client_.call(request_for(wanted, client::Method::kGet), [self = shared_from_this(), &wanted](Result<api::Version> found) {
-      if (!found) return self->finish_one(found.error());
-      auto object = json::parse(*found->json);
-      if (!object) return self->finish_one(object.error());
-      self->put_back(wanted, std::move(*object));
-    });
+    client_.call(request_for(wanted, client::Method::kGet),
+                 [self = shared_from_this(), &wanted](Result<api::Version> found) {
+                   if (!found) return self->finish_one(found.error());
+                   auto object = json::parse(*found->json);
+                   if (!object) return self->finish_one(object.error());
+                   self->put_back(wanted, std::move(*object));
+                 });
   }
 
   void put_back(const json::Value& wanted, json::Value object) {

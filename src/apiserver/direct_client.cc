@@ -10,21 +10,30 @@ namespace {
 
 std::string_view verb_of(client::Method method) {
   switch (method) {
-    case client::Method::kGet: return "get";
-    case client::Method::kCreate: return "create";
-    case client::Method::kUpdate: return "update";
-    case client::Method::kPatch: return "patch";
-    case client::Method::kDelete: return "delete";
+    case client::Method::kGet:
+      return "get";
+    case client::Method::kCreate:
+      return "create";
+    case client::Method::kUpdate:
+      return "update";
+    case client::Method::kPatch:
+      return "patch";
+    case client::Method::kDelete:
+      return "delete";
   }
   return "get";
 }
 
 std::string_view patch_content_type(client::PatchType type) {
   switch (type) {
-    case client::PatchType::kJson: return "application/json-patch+json";
-    case client::PatchType::kMerge: return "application/merge-patch+json";
-    case client::PatchType::kStrategic: return "application/strategic-merge-patch+json";
-    case client::PatchType::kApply: return "application/apply-patch+yaml";
+    case client::PatchType::kJson:
+      return "application/json-patch+json";
+    case client::PatchType::kMerge:
+      return "application/merge-patch+json";
+    case client::PatchType::kStrategic:
+      return "application/strategic-merge-patch+json";
+    case client::PatchType::kApply:
+      return "application/apply-patch+yaml";
   }
   return "application/merge-patch+json";
 }
@@ -33,7 +42,8 @@ std::string_view patch_content_type(client::PatchType type) {
 api::Version version_of(Answer answer) {
   if (auto* object = std::get_if<ObjectAnswer>(&answer.content)) return std::move(object->object);
   auto* ready = std::get_if<JsonAnswer>(&answer.content);
-  return api::Version{std::make_shared<const api::Header>(), ready ? ready->bytes : std::make_shared<const std::string>("{}")};
+  return api::Version{std::make_shared<const api::Header>(),
+                      ready ? ready->bytes : std::make_shared<const std::string>("{}")};
 }
 
 // A watch that reads the log when something was published, and tells what it means for the selection.
@@ -127,7 +137,8 @@ void DirectClient::call(client::ApiRequest request, sys::Completion<api::Version
   if (!request.field_manager.empty()) call->query.set("fieldManager", request.field_manager);
   loop_.post([this, call, done = std::move(done)] {
     server_.submit(call, [this, done](Result<Answer> answer) {
-      auto outcome = std::make_shared<Result<api::Version>>(answer ? Result<api::Version>(version_of(std::move(*answer))) : answer.error());
+      auto outcome = std::make_shared<Result<api::Version>>(
+          answer ? Result<api::Version>(version_of(std::move(*answer))) : answer.error());
       loop_.post([done, outcome] { done(std::move(*outcome)); });
     });
   });

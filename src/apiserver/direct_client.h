@@ -20,7 +20,8 @@ class DirectClient final : public client::ApiClient {
 
   void call(client::ApiRequest request, sys::Completion<api::Version> done) override;
   void list(client::ListRequest request, sys::Completion<client::ListAnswer> done) override;
-  [[nodiscard]] std::unique_ptr<sys::Subscription> watch(client::WatchRequest request, client::WatchCallbacks callbacks) override;
+  [[nodiscard]] std::unique_ptr<sys::Subscription> watch(client::WatchRequest request,
+                                                         client::WatchCallbacks callbacks) override;
 
  private:
   CallPtr new_call(const client::Resource& resource, std::string verb) const;

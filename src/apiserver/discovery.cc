@@ -24,7 +24,8 @@ std::vector<Group> groups_of(const Registry& registry, bool core) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.name == kind->group; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{kind->group, {}});
     for (const auto& version : kind->versions) {
-      if (version.served && std::find(group->versions.begin(), group->versions.end(), version.name) == group->versions.end()) {
+      if (version.served &&
+          std::find(group->versions.begin(), group->versions.end(), version.name) == group->versions.end()) {
         group->versions.push_back(version.name);
       }
     }
@@ -41,7 +42,9 @@ json::Object version_entry(std::string_view group, std::string_view version) {
 json::Object group_entry(const Group& group) {
   json::Array versions;
   for (const auto& version : group.versions) versions.push_back(version_entry(group.name, version));
-  return json::Object{{"name", group.name}, {"versions", std::move(versions)}, {"preferredVersion", version_entry(group.name, group.versions.front())}};
+  return json::Object{{"name", group.name},
+                      {"versions", std::move(versions)},
+                      {"preferredVersion", version_entry(group.name, group.versions.front())}};
 }
 
 json::Array strings(const std::vector<std::string>& values) {
@@ -53,7 +56,8 @@ json::Array strings(const std::vector<std::string>& values) {
 // A short hash that changes with what is stored of a kind; clients only compare it.
 std::string storage_hash(const KindInfo& kind, const ServedVersion& version) {
   std::uint64_t hash = 1469598103934665603ULL;
-  for (char c : kind.qualified_resource() + "/" + version.name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  for (char c : kind.qualified_resource() + "/" + version.name)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   static constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   for (int i = 0; i < 11; ++i, hash >>= 5) text += kAlphabet[hash & 63];
@@ -61,7 +65,8 @@ std::string storage_hash(const KindInfo& kind, const ServedVersion& version) {
 }
 
 json::Object resource_entry(const KindInfo& kind, const ServedVersion& version) {
-  json::Object entry{{"name", kind.plural}, {"singularName", kind.singular}, {"namespaced", kind.namespaced}, {"kind", kind.kind}};
+  json::Object entry{
+      {"name", kind.plural}, {"singularName", kind.singular}, {"namespaced", kind.namespaced}, {"kind", kind.kind}};
   entry["verbs"] = strings(kind.verbs);
   if (!kind.short_names.empty()) entry["shortNames"] = strings(kind.short_names);
   if (!kind.categories.empty()) entry["categories"] = strings(kind.categories);
@@ -70,7 +75,8 @@ json::Object resource_entry(const KindInfo& kind, const ServedVersion& version) 
 }
 
 json::Object subresource_entry(const KindInfo& kind, const Subresource& subresource) {
-  json::Object entry{{"name", kind.plural + "/" + subresource.name}, {"singularName", ""}, {"namespaced", kind.namespaced}};
+  json::Object entry{
+      {"name", kind.plural + "/" + subresource.name}, {"singularName", ""}, {"namespaced", kind.namespaced}};
   if (!subresource.group.empty()) entry["group"] = subresource.group;
   if (!subresource.version.empty()) entry["version"] = subresource.version;
   entry["kind"] = subresource.kind;
@@ -82,19 +88,20 @@ json::Object gvk(std::string_view group, std::string_view version, std::string_v
   return json::Object{{"group", group}, {"version", version}, {"kind", kind}};
 }
 
+// The group and version of a response are told only where they are not those of the list it stands in.
 json::Object aggregated_resource(const KindInfo& kind, const ServedVersion& version) {
-  json::Object entry{{"resource", kind.plural}, {"responseKind", gvk(kind.group, version.name, kind.kind)},
-                     {"scope", kind.namespaced ? "Namespaced" : "Cluster"}, {"singularResource", kind.singular}};
+  json::Object entry{{"resource", kind.plural},
+                     {"responseKind", gvk("", "", kind.kind)},
+                     {"scope", kind.namespaced ? "Namespaced" : "Cluster"},
+                     {"singularResource", kind.singular}};
   entry["verbs"] = strings(kind.verbs);
   if (!kind.short_names.empty()) entry["shortNames"] = strings(kind.short_names);
   if (!kind.categories.empty()) entry["categories"] = strings(kind.categories);
   json::Array subresources;
   for (const auto& subresource : version.subresources) {
-    bool elsewhere = !subresource.version.empty();
-    subresources.push_back(json::Object{
-        {"subresource", subresource.name},
-        {"responseKind", gvk(elsewhere ? subresource.group : kind.group, elsewhere ? subresource.version : version.name, subresource.kind)},
-        {"verbs", strings(subresource.verbs)}});
+    subresources.push_back(json::Object{{"subresource", subresource.name},
+                                        {"responseKind", gvk(subresource.group, subresource.version, subresource.kind)},
+                                        {"verbs", strings(subresource.verbs)}});
   }
   if (!subresources.empty()) entry["subresources"] = std::move(subresources);
   return entry;
@@ -104,7 +111,8 @@ json::Object aggregated_resource(const KindInfo& kind, const ServedVersion& vers
 
 std::string api_versions(std::string_view server_address) {
   json::Array addresses{json::Object{{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}}};
-  return json::serialize(json::Object{{"kind", "APIVersions"}, {"versions", json::Array{"v1"}}, {"serverAddressByClientCIDRs", std::move(addresses)}});
+  return json::serialize(json::Object{
+      {"kind", "APIVersions"}, {"versions", json::Array{"v1"}}, {"serverAddressByClientCIDRs", std::move(addresses)}});
 }
 
 std::string group_list(const Registry& registry) {
@@ -132,8 +140,11 @@ Result<std::string> resource_list(const Registry& registry, std::string_view gro
     for (const auto& subresource : version->subresources) resources.push_back(subresource_entry(*kind, subresource));
   }
   if (resources.empty()) return unknown_path();
-  return json::serialize(json::Object{{"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", group_version(group, version_name)},
-                                      {"resources", std::move(resources)}});
+  json::Object list{{"kind", "APIResourceList"}};
+  if (!group.empty()) list["apiVersion"] = "v1";
+  list["groupVersion"] = group_version(group, version_name);
+  list["resources"] = std::move(resources);
+  return json::serialize(list);
 }
 
 std::string aggregated(const Registry& registry, bool core, std::string_view document_version) {
@@ -146,7 +157,8 @@ std::string aggregated(const Registry& registry, bool core, std::string_view doc
         const auto* version = kind->group == group.name ? kind->version(name) : nullptr;
         if (version && version->served) resources.push_back(aggregated_resource(*kind, *version));
       }
-      versions.push_back(json::Object{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
+      versions.push_back(
+          json::Object{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
     }
     json::Object metadata{{"creationTimestamp", nullptr}};
     if (!group.name.empty()) metadata["name"] = group.name;

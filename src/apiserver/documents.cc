@@ -15,12 +15,18 @@ Answer plain_text(std::string text, int status = 200) {
   return answer;
 }
 
+Answer page_not_found() {
+  return plain_text("404 page not found\n", 404);
+}
+
 OpenApiGroup openapi_group(const Registry& registry, std::string_view group, std::string_view version_name) {
   OpenApiGroup out{std::string(group), std::string(version_name), {}};
   for (const auto& kind : registry.kinds()) {
     const auto* version = kind->group == group ? kind->version(version_name) : nullptr;
     if (!version || !version->served) continue;
-    OpenApiResource resource{kind->kind, kind->stored ? kind->list_kind : "", kind->plural, kind->namespaced, kind->verbs, version->schema, {}};
+    OpenApiResource resource{
+        kind->kind, kind->stored ? kind->list_kind : "", kind->plural, kind->namespaced, kind->verbs, version->schema,
+        {}};
     for (const auto& subresource : version->subresources) {
       bool own = subresource.name == "status";
       resource.subresources.push_back({subresource.name, subresource.verbs, subresource.group, subresource.version,
@@ -80,7 +86,8 @@ void Documents::make_backup(const CallPtr& call, const Done& done) {
   auto body = json::parse(call->body);
   if (!body) return done(body.error());
   auto path = std::string(json::string_at(*body, {"path"}));
-  if (!backup || !path.starts_with("/")) return done(bad_request("path: must be an absolute path on the server's machine"));
+  if (!backup || !path.starts_with("/"))
+    return done(bad_request("path: must be an absolute path on the server's machine"));
   backup(path, [call, done](Result<void> made) {
     call->here.post([done, made = std::move(made)] {
       if (!made) return done(made.error());
@@ -90,25 +97,37 @@ void Documents::make_backup(const CallPtr& call, const Done& done) {
 }
 
 Result<Answer> Documents::document(const Call& call) {
-  if (call.method != "GET" && call.method != "HEAD") return unknown_path();
+  if (call.method != "GET" && call.method != "HEAD") return method_not_allowed();
   auto parts = segments(call.info.path);
   if (parts.empty()) {
     json::Array paths;
-    for (auto path : {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"}) paths.emplace_back(path);
+    for (auto path :
+         {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"})
+      paths.emplace_back(path);
     return json_answer(json::Object{{"paths", std::move(paths)}});
   }
   auto first = parts.front();
   if (first == "healthz" || first == "livez" || first == "readyz") return health(call, first);
   if (first == "version" && parts.size() == 1) {
-    return json_answer(json::Object{{"major", "1"}, {"minor", "33"}, {"emulationMajor", "1"}, {"emulationMinor", "33"}, {"minCompatibilityMajor", "1"}, {"minCompatibilityMinor", "32"}, {"gitVersion", version_.git_version}, {"gitCommit", version_.git_commit},
-                                    {"gitTreeState", "clean"}, {"buildDate", version_.build_date}, {"goVersion", "none"},
-                                    {"compiler", "gcc"}, {"platform", "linux/amd64"}});
+    return json_answer(json::Object{{"major", "1"},
+                                    {"minor", "33"},
+                                    {"emulationMajor", "1"},
+                                    {"emulationMinor", "33"},
+                                    {"minCompatibilityMajor", "1"},
+                                    {"minCompatibilityMinor", "32"},
+                                    {"gitVersion", version_.git_version},
+                                    {"gitCommit", version_.git_commit},
+                                    {"gitTreeState", "clean"},
+                                    {"buildDate", version_.build_date},
+                                    {"goVersion", "none"},
+                                    {"compiler", "gcc"},
+                                    {"platform", "linux/amd64"}});
   }
   if (first == "metrics" && parts.size() == 1) return plain_text(metrics_.expose());
   if (first == "gangway" && parts.size() == 2 && parts[1] == "status") return status();
   if (first == "openapi") return openapi(call);
-  if (first == "api" || first == "apis") return discovery(call);
-  return unknown_path();
+  if ((first == "api" || first == "apis") && !call.info.path.starts_with("//")) return discovery(call);
+  return page_not_found();
 }
 
 Result<Answer> Documents::status() {
@@ -138,13 +157,14 @@ Result<Answer> Documents::health(const Call& call, std::string_view endpoint) {
     healthy &= problem.empty();
     report += problem.empty() ? fmt::format("[+]{} ok\n", name) : fmt::format("[-]{} failed: {}\n", name, problem);
   }
-  if (!found) return unknown_path();
+  if (!found) return page_not_found();
   if (!healthy) return plain_text(report + fmt::format("{} check failed\n", endpoint), 500);
   if (call.query.has("verbose")) return plain_text(report + fmt::format("{} check passed\n", endpoint));
   return plain_text("ok");
 }
 
-Result<sys::Buffer> Documents::cached(const Registry& registry, const std::string& key, const std::function<Result<std::string>()>& make) {
+Result<sys::Buffer> Documents::cached(const Registry& registry, const std::string& key,
+                                      const std::function<Result<std::string>()>& make) {
   std::lock_guard lock(mutex_);
   if (cache_generation_ != registry.generation()) {
     cache_.clear();
@@ -179,7 +199,8 @@ Result<Answer> Documents::discovery(const Call& call) {
   return answer;
 }
 
-Result<sys::Buffer> Documents::openapi_of(const Registry& registry, const std::string& group, const std::string& version) {
+Result<sys::Buffer> Documents::openapi_of(const Registry& registry, const std::string& group,
+                                          const std::string& version) {
   return cached(registry, "openapi " + group_version(group, version), [&]() -> Result<std::string> {
     auto contents = openapi_group(registry, group, version);
     if (contents.resources.empty()) return unknown_path();

@@ -51,7 +51,8 @@ class Documents {
   Result<Answer> discovery(const Call& call);
   Result<Answer> openapi(const Call& call);
   Result<sys::Buffer> openapi_of(const Registry& registry, const std::string& group, const std::string& version);
-  Result<sys::Buffer> cached(const Registry& registry, const std::string& key, const std::function<Result<std::string>()>& make);
+  Result<sys::Buffer> cached(const Registry& registry, const std::string& key,
+                             const std::function<Result<std::string>()>& make);
 
   const ServerVersion version_;
   sys::Metrics& metrics_;

@@ -11,7 +11,8 @@ namespace gangway::apiserver {
 namespace {
 
 constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-const std::vector<std::string> kUsualVerbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+const std::vector<std::string> kUsualVerbs{"create", "delete", "deletecollection", "get",
+                                           "list",   "patch",  "update",           "watch"};
 const std::vector<std::string> kEditVerbs{"get", "patch", "update"};
 
 std::string text(const json::Value& value, std::string_view key, std::string_view otherwise = "") {
@@ -56,13 +57,19 @@ Result<Column> column_of(const json::Value& value) {
   column.type = text(value, "type");
   column.format = text(value, "format");
   column.description = text(value, "description");
-  column.none = text(value, "none");
+  // "0" and "false" are written as text in the kinds, and shown as what they mean.
+  if (auto none = text(value, "none"); none == "0" || none == "false" || none == "true") {
+    GW_TRY(column.none, json::parse(none));
+  } else {
+    column.none = none;
+  }
   if (const auto* priority = json::find(value, {"priority"}); priority && priority->is_int64()) {
     column.priority = static_cast<int>(priority->get_int64());
   }
   if (auto function = text(value, "function"); !function.empty()) {
     column.cell = cell_function(function);
-    if (!column.cell) return internal_error(fmt::format("column {}: there is no cell function {}", column.name, function));
+    if (!column.cell)
+      return internal_error(fmt::format("column {}: there is no cell function {}", column.name, function));
     return column;
   }
   GW_TRY(column.path, json::JsonPath::parse(text(value, "jsonPath")));
@@ -102,14 +109,16 @@ void add_scale(ServedVersion& version, const json::Value& value) {
   version.subresources.push_back(Subresource{"scale", "autoscaling", "v1", "Scale", nullptr, kEditVerbs});
 }
 
-Result<void> add_builtin_subresource(ServedVersion& version, const json::Value& value, const std::string& kind, json::SchemaSet& schemas) {
+Result<void> add_builtin_subresource(ServedVersion& version, const json::Value& value, const std::string& kind,
+                                     json::SchemaSet& schemas) {
   auto name = text(value, "name");
   if (name == "status") {
     add_status(version, kind);
   } else if (name == "scale") {
     add_scale(version, value);
   } else {
-    Subresource subresource{name, text(value, "group"), text(value, "version"), text(value, "kind", kind), nullptr, texts(value, "verbs")};
+    Subresource subresource{name,    text(value, "group"), text(value, "version"), text(value, "kind", kind),
+                            nullptr, texts(value, "verbs")};
     if (const auto* schema = json::find(value, {"schema"})) {
       GW_TRY(subresource.schema, schemas.load(*schema));
     }
@@ -127,7 +136,8 @@ Result<ServedVersion> builtin_version(const json::Value& value, const std::strin
   GW_TRY(version.schema, schemas.load(value.at("schema")));
   version.object_meta = schemas.definition(kObjectMeta);
   version.empty = json::empty_object(*version.schema);
-  for (const auto& subresource : array(value, "subresources")) GW_CHECKED(add_builtin_subresource(version, subresource, kind, schemas));
+  for (const auto& subresource : array(value, "subresources"))
+    GW_CHECKED(add_builtin_subresource(version, subresource, kind, schemas));
   for (const auto& entry : array(value, "columns")) {
     GW_TRY(auto column, column_of(entry));
     version.columns.push_back(std::move(column));
@@ -161,11 +171,16 @@ Result<std::shared_ptr<const KindInfo>> builtin_kind(const json::Value& value, j
 
 // A custom kind without columns of its own shows its age.
 json::Array custom_columns(const json::Value& version) {
-  json::Array columns{json::Object{{"name", "Name"}, {"type", "string"}, {"format", "name"}, {"jsonPath", ".metadata.name"},
+  json::Array columns{json::Object{{"name", "Name"},
+                                   {"type", "string"},
+                                   {"format", "name"},
+                                   {"jsonPath", ".metadata.name"},
                                    {"description", "Name of the object."}}};
   const auto& own = array(version, "additionalPrinterColumns");
   if (own.empty()) {
-    columns.push_back(json::Object{{"name", "Age"}, {"type", "date"}, {"jsonPath", ".metadata.creationTimestamp"},
+    columns.push_back(json::Object{{"name", "Age"},
+                                   {"type", "date"},
+                                   {"jsonPath", ".metadata.creationTimestamp"},
                                    {"description", "Time since the object was created."}});
   }
   for (const auto& column : own) columns.push_back(column);
@@ -181,7 +196,8 @@ Result<ServedVersion> custom_version(const json::Value& value, const std::string
   if (const auto* schema = json::find(value, {"schema", "openAPIV3Schema"})) {
     GW_TRY(version.schema, schemas.load(*schema));
   } else {
-    GW_TRY(version.schema, schemas.load(json::Object{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}));
+    GW_TRY(version.schema,
+           schemas.load(json::Object{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}));
   }
   if (json::find(value, {"subresources", "status"})) add_status(version, kind);
   if (const auto* scale = json::find(value, {"subresources", "scale"})) add_scale(version, *scale);
@@ -209,7 +225,8 @@ Result<LoadedKinds> load_builtin_kinds(std::string_view compiled) {
   return loaded;
 }
 
-Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& definition, const json::SchemaSet& builtin) {
+Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& definition,
+                                                           const json::SchemaSet& builtin) {
   auto kind = std::make_shared<KindInfo>();
   auto schemas = std::make_shared<json::SchemaSet>();
   const auto& spec = definition.at("spec");

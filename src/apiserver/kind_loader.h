@@ -18,8 +18,9 @@ struct LoadedKinds {
 // kinds/README.md describes the document.
 Result<LoadedKinds> load_builtin_kinds(std::string_view compiled);
 
-// The kind that a CustomResourceDefinition (in its stored form, validated) defines. `builtin` knows what metadata is, and
-// must outlive the kind.
-Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& definition, const json::SchemaSet& builtin);
+// The kind that a CustomResourceDefinition (in its stored form, validated) defines. `builtin` knows what metadata is,
+// and must outlive the kind.
+Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& definition,
+                                                           const json::SchemaSet& builtin);
 
 }  // namespace gangway::apiserver

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 constexpr std::string_view kSupported =
-    "application/json, application/yaml, application/json;stream=watch";
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+    "application/vnd.kubernetes.protobuf;stream=watch";
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -45,8 +46,12 @@ MediaRange read_range(std::string_view text) {
   return range;
 }
 
-bool is_json(std::string_view type) { return type == "application/json" || type == "*/*" || type == "application/*"; }
-bool is_yaml(std::string_view type) { return type == "application/yaml"; }
+bool is_json(std::string_view type) {
+  return type == "application/json" || type == "*/*" || type == "application/*";
+}
+bool is_yaml(std::string_view type) {
+  return type == "application/yaml";
+}
 
 std::optional<Wanted> acceptable(const MediaRange& range) {
   if (!is_json(range.type) && !is_yaml(range.type)) return std::nullopt;
@@ -64,7 +69,8 @@ std::optional<Wanted> acceptable(const MediaRange& range) {
     wanted.aggregated_discovery = wanted.form_version;
     return wanted;
   }
-  if (parameter("g") != "meta.k8s.io" || (wanted.form_version != "v1" && wanted.form_version != "v1beta1")) return std::nullopt;
+  if (parameter("g") != "meta.k8s.io" || (wanted.form_version != "v1" && wanted.form_version != "v1beta1"))
+    return std::nullopt;
   if (as == "Table") {
     wanted.form = Form::kTable;
   } else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") {
@@ -85,7 +91,7 @@ Result<Wanted> negotiate(std::string_view accept) {
   }
   Error error;
   error.reason = Reason::kNotAcceptable;
-  error.message = fmt::format("only the following media types are accepted: {}", kSupported);
+  error.message = fmt::format("406: Not Acceptable\n\nAvailable representations: {}", kSupported);
   return error;
 }
 
@@ -96,8 +102,10 @@ Result<BodyFormat> body_format(std::string_view content_type, bool protobuf_too)
   if (protobuf_too && type == kProtobuf) return BodyFormat::kProtobuf;
   Error error;
   error.reason = Reason::kUnsupportedMediaType;
-  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: application/json, application/yaml{}{}",
-                              protobuf_too ? ", " : "", protobuf_too ? kProtobuf : "");
+  error.message = fmt::format(
+      "the body of the request was in an unknown format - accepted media types include: application/json, "
+      "application/yaml{}{}",
+      protobuf_too ? ", " : "", protobuf_too ? kProtobuf : "");
   return error;
 }
 
@@ -117,7 +125,8 @@ Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const js
     return parsed;
   }
   GW_TRY(auto documents, json::parse_yaml(body));
-  if (documents.size() != 1) return bad_request(fmt::format("the body must be one YAML document (got {})", documents.size()));
+  if (documents.size() != 1)
+    return bad_request(fmt::format("the body must be one YAML document (got {})", documents.size()));
   parsed.value = std::move(documents.front());
   return parsed;
 }

@@ -24,7 +24,8 @@ struct VersionRank {
 bool take_number(std::string_view& text, int& number) {
   std::size_t digits = 0;
   number = 0;
-  while (digits < text.size() && digits < 6 && text[digits] >= '0' && text[digits] <= '9') number = number * 10 + (text[digits++] - '0');
+  while (digits < text.size() && digits < 6 && text[digits] >= '0' && text[digits] <= '9')
+    number = number * 10 + (text[digits++] - '0');
   text.remove_prefix(digits);
   return digits > 0;
 }
@@ -79,9 +80,13 @@ const ServedVersion& KindInfo::storage_version() const {
   return at == versions.end() ? versions.front() : *at;
 }
 
-bool KindInfo::has_verb(std::string_view verb) const { return std::find(verbs.begin(), verbs.end(), verb) != verbs.end(); }
+bool KindInfo::has_verb(std::string_view verb) const {
+  return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+}
 
-std::string KindInfo::qualified_resource() const { return group.empty() ? plural : plural + "." + group; }
+std::string KindInfo::qualified_resource() const {
+  return group.empty() ? plural : plural + "." + group;
+}
 
 void Registry::add(std::shared_ptr<const KindInfo> kind) {
   for (const auto& version : kind->versions) {
@@ -102,7 +107,8 @@ std::shared_ptr<const Registry> Registry::of(std::vector<std::shared_ptr<const K
   return registry;
 }
 
-Result<std::shared_ptr<const Registry>> Registry::with_definitions(const std::vector<const json::Value*>& definitions) const {
+Result<std::shared_ptr<const Registry>> Registry::with_definitions(
+    const std::vector<const json::Value*>& definitions) const {
   auto registry = std::make_shared<Registry>();
   registry->builtin_schemas_ = builtin_schemas_;
   for (std::size_t i = 0; i < builtin_count_; ++i) registry->add(kinds_[i]);
@@ -115,12 +121,14 @@ Result<std::shared_ptr<const Registry>> Registry::with_definitions(const std::ve
   return std::shared_ptr<const Registry>(std::move(registry));
 }
 
-std::optional<ResolvedResource> Registry::resolve(std::string_view group, std::string_view version, std::string_view plural) const {
+std::optional<ResolvedResource> Registry::resolve(std::string_view group, std::string_view version,
+                                                  std::string_view plural) const {
   auto at = by_path_.find(path_key(group, version, plural));
   return at == by_path_.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::optional<ResolvedResource> Registry::resolve_kind(std::string_view group, std::string_view version, std::string_view kind) const {
+std::optional<ResolvedResource> Registry::resolve_kind(std::string_view group, std::string_view version,
+                                                       std::string_view kind) const {
   auto at = by_kind_.find(path_key(group, version, kind));
   return at == by_kind_.end() ? std::nullopt : std::optional(at->second);
 }

@@ -31,7 +31,7 @@ struct Column {
   int priority = 0;                    // above 0: only with -o wide
   std::optional<json::JsonPath> path;  // what to show, or
   CellFunction cell = nullptr;         // the function that computes it
-  std::string none;                    // shown where the path leads nowhere
+  json::Value none = "";               // shown where the path leads nowhere: text, a number or a truth
 };
 
 // Where the scale subresource finds its numbers. Field names, one a step.
@@ -45,7 +45,7 @@ struct ScalePaths {
 // An endpoint below an object: "status", "scale", "binding", …
 struct Subresource {
   std::string name;
-  std::string group;    // of the kind it speaks, where that is another one ("policy/v1 Eviction" of a pod)
+  std::string group;  // of the kind it speaks, where that is another one ("policy/v1 Eviction" of a pod)
   std::string version;
   std::string kind;
   const json::Schema* schema = nullptr;  // of the body it takes; null: none, or the kind's own
@@ -119,9 +119,11 @@ class Registry {
   Result<std::shared_ptr<const Registry>> with_definitions(const std::vector<const json::Value*>& definitions) const;
 
   // None when the group, version or resource is not served.
-  std::optional<ResolvedResource> resolve(std::string_view group, std::string_view version, std::string_view plural) const;
+  std::optional<ResolvedResource> resolve(std::string_view group, std::string_view version,
+                                          std::string_view plural) const;
   // By kind, for owner references and manifests.
-  std::optional<ResolvedResource> resolve_kind(std::string_view group, std::string_view version, std::string_view kind) const;
+  std::optional<ResolvedResource> resolve_kind(std::string_view group, std::string_view version,
+                                               std::string_view kind) const;
   const std::vector<std::shared_ptr<const KindInfo>>& kinds() const { return kinds_; }
   // The shared types of the built-in kinds (ObjectMeta, Status, …).
   const json::SchemaSet& shared_schemas() const { return *builtin_schemas_; }

@@ -60,18 +60,22 @@ RequestInfo read_request_info(std::string_view method, const Target& target) {
     return info;
   }
   info.is_resource = true;
+  // An old way to ask for a watch, which some clients still use.
+  bool watch = segments[at] == "watch" && segments.size() > at + 1;
+  if (watch) ++at;
   if (segments[at] == "namespaces" && segments.size() > at + 1) {
     info.ns = segments[at + 1];
     // /namespaces/x/status and /namespaces/x/finalize are subresources of the namespace, all else lies within it.
     bool about_namespace =
-        segments.size() == at + 2 || (segments.size() == at + 3 && (segments[at + 2] == "status" || segments[at + 2] == "finalize"));
+        segments.size() == at + 2 ||
+        (segments.size() == at + 3 && (segments[at + 2] == "status" || segments[at + 2] == "finalize"));
     if (!about_namespace) at += 2;
   }
   info.resource = segments[at];
   if (segments.size() > at + 1) info.name = segments[at + 1];
   if (segments.size() > at + 2) info.subresource = segments[at + 2];
   for (std::size_t i = at + 3; i < segments.size(); ++i) info.rest += "/" + segments[i];
-  info.verb = resource_verb(method, !info.name.empty(), target.query);
+  info.verb = watch && method == "GET" ? "watch" : resource_verb(method, !info.name.empty(), target.query);
   if (info.name.empty()) info.selected_name = selected_name(info.verb, target.query);
   return info;
 }

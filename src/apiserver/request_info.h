@@ -19,7 +19,7 @@ struct RequestInfo {
   std::string ns;
   std::string name;
   std::string selected_name;  // of a list, watch or deletecollection that selects one object by its name
-  std::string rest;  // what follows the subresource, for proxies
+  std::string rest;           // what follows the subresource, for proxies
 };
 
 // Never fails: a path that names no resource is a non-resource request.

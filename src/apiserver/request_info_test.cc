@@ -49,7 +49,8 @@ TEST(RequestInfo, ReadsResources) {
 }
 
 TEST(RequestInfo, EverythingElseIsAPath) {
-  for (auto path : {"/", "/healthz", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3/api/v1", "/version"}) {
+  for (auto path :
+       {"/", "/healthz", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3/api/v1", "/version"}) {
     auto target = parse_target(path);
     ASSERT_TRUE(target);
     auto info = read_request_info("GET", *target);

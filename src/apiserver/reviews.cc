@@ -49,9 +49,11 @@ Result<Attributes> attributes_asked(const Call& call, const json::Value& spec) {
   const auto* path = json::find(spec, {"nonResourceAttributes"});
   if ((resource && resource->is_object()) == (path && path->is_object())) {
     bool both = resource && path;
-    std::string why = both ? "cannot be specified in combination with resourceAttributes" : "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+    std::string why = both ? "cannot be specified in combination with resourceAttributes"
+                           : "exactly one of nonResourceAttributes or resourceAttributes must be specified";
     return invalid(call.kind->group, "", "",
-                   {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"null\": {}", why), both ? "spec.nonResourceAttributes" : "spec.resourceAttributes"}});
+                   {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"null\": {}", why),
+                          both ? "spec.nonResourceAttributes" : "spec.resourceAttributes"}});
   }
   Attributes attributes;
   attributes.is_resource = resource && resource->is_object();
@@ -84,24 +86,29 @@ void Reviews::review_rules(const Call& call, json::Value& review) const {
   json::Array paths;
   auto add = [&](const PolicyRule& rule) {
     if (rule.non_resource_urls.empty()) {
-      json::Object entry{{"verbs", to_array(rule.verbs)}, {"apiGroups", to_array(rule.api_groups)}, {"resources", to_array(rule.resources)}};
+      json::Object entry{{"verbs", to_array(rule.verbs)},
+                         {"apiGroups", to_array(rule.api_groups)},
+                         {"resources", to_array(rule.resources)}};
       if (!rule.resource_names.empty()) entry["resourceNames"] = to_array(rule.resource_names);
       resources.push_back(std::move(entry));
     } else {
-      paths.push_back(json::Object{{"verbs", to_array(rule.verbs)}, {"nonResourceURLs", to_array(rule.non_resource_urls)}});
+      paths.push_back(
+          json::Object{{"verbs", to_array(rule.verbs)}, {"nonResourceURLs", to_array(rule.non_resource_urls)}});
     }
   };
   for (const auto* rule : policy->rules_for(call.user, json::string_at(review, {"spec", "namespace"}))) add(*rule);
-  review.as_object()["status"] =
-      json::Object{{"resourceRules", std::move(resources)}, {"nonResourceRules", std::move(paths)}, {"incomplete", false}};
+  review.as_object()["status"] = json::Object{
+      {"resourceRules", std::move(resources)}, {"nonResourceRules", std::move(paths)}, {"incomplete", false}};
 }
 
 void Reviews::review_token(const Call& call, json::Value& review) const {
   auto audiences = to_vector(json::find(review, {"spec", "audiences"}));
-  auto identity = parts_.authenticator.review_token(json::string_at(review, {"spec", "token"}), audiences, *parts_.store.root(), call.now);
+  auto identity = parts_.authenticator.review_token(json::string_at(review, {"spec", "token"}), audiences,
+                                                    *parts_.store.root(), call.now);
   json::Object status;
   if (identity) {
-    status = {{"authenticated", true}, {"user", user_json(identity->user)}, {"audiences", to_array(identity->audiences)}};
+    status = {
+        {"authenticated", true}, {"user", user_json(identity->user)}, {"audiences", to_array(identity->audiences)}};
   } else {
     status = {{"user", json::Object()}, {"error", identity.error().message}};
   }
@@ -116,7 +123,8 @@ Result<json::Value> Reviews::answer(Call& call, json::Value review) const {
     review.as_object()["status"] = json::Object{{"userInfo", user_json(call.user)}};
     review.as_object().erase("spec");
   } else if (kind == "TokenReview") {
-    if (json::string_at(review, {"spec", "token"}).empty()) return bad_request("token is required for TokenReview in authentication");
+    if (json::string_at(review, {"spec", "token"}).empty())
+      return bad_request("token is required for TokenReview in authentication");
     review_token(call, review);
   } else if (kind == "SelfSubjectRulesReview") {
     if (json::string_at(review, {"spec", "namespace"}).empty()) return bad_request("no namespace on request");
@@ -125,13 +133,16 @@ Result<json::Value> Reviews::answer(Call& call, json::Value review) const {
   } else {
     GW_TRY(auto asked, attributes_asked(call, review.at("spec")));
     if (kind == "LocalSubjectAccessReview" && asked.ns != call.info.ns) {
-      return invalid(call.kind->group, "", "",
-                     {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"{}\": must match metadata.namespace", asked.ns), "spec.resourceAttributes.namespace"}});
+      return invalid(
+          call.kind->group, "", "",
+          {Cause{"FieldValueInvalid", fmt::format("Invalid value: \"{}\": must match metadata.namespace", asked.ns),
+                 "spec.resourceAttributes.namespace"}});
     }
     auto user = kind == "SelfSubjectAccessReview" ? call.user : subject_of(review.at("spec"));
     if (kind != "SelfSubjectAccessReview" && user.name.empty() && user.groups.empty()) {
       return invalid(call.kind->group, "", "",
-                     {Cause{"FieldValueInvalid", "Invalid value: \"\": at least one of user or group must be specified", "spec.user"}});
+                     {Cause{"FieldValueInvalid", "Invalid value: \"\": at least one of user or group must be specified",
+                            "spec.user"}});
     }
     review_access(call, review, user);
   }
@@ -155,7 +166,8 @@ void Reviews::create_token(const CallPtr& call, const Done& done) const {
   auto body = read_body(*call);
   if (!body) return done(body.error());
   if (!body->value.is_object()) return done(bad_request("the body must be a TokenRequest"));
-  auto issued = parts_.tokens.issue(call->object_name(), std::move(body->value), *parts_.store.root(), call->now, sys::new_uid(parts_.entropy));
+  auto issued = parts_.tokens.issue(call->object_name(), std::move(body->value), *parts_.store.root(), call->now,
+                                    sys::new_uid(parts_.entropy));
   if (!issued) return done(issued.error());
   done(json_answer(*issued, 201));
 }

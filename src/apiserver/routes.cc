@@ -14,7 +14,8 @@ namespace {
 Error no_agent(const Call& call, std::string_view node) {
   Error error;
   error.reason = Reason::kServiceUnavailable;
-  error.message = fmt::format("pods/{} of \"{}\" cannot be reached: node \"{}\" runs no agent", call.info.subresource, call.info.name, node);
+  error.message = fmt::format("pods/{} of \"{}\" cannot be reached: node \"{}\" runs no agent", call.info.subresource,
+                              call.info.name, node);
   return error;
 }
 
@@ -40,9 +41,11 @@ void Routes::route(const CallPtr& call, const Done& done) {
   call->kind = resolved->kind;
   call->version = resolved->version;
   // A namespaced resource is only written within a namespace; reads of all namespaces are lists and watches.
-  if (!call->kind->namespaced && !call->info.ns.empty() && call->kind->plural != "namespaces") return done(unknown_path());
-  if (call->kind->namespaced && call->info.ns.empty() && (!call->info.name.empty() || call->info.verb == "deletecollection")) {
+  if (!call->kind->namespaced && !call->info.ns.empty() && call->kind->plural != "namespaces")
     return done(unknown_path());
+  if (call->kind->namespaced && call->info.ns.empty()) {
+    if (!call->info.name.empty()) return done(unknown_path());
+    if (call->info.verb == "deletecollection") return done(method_not_allowed());
   }
   if (!call->version->deprecation_warning.empty()) call->warnings.push_back(call->version->deprecation_warning);
   if (!call->kind->stored) return route_virtual(call, done);
@@ -53,9 +56,10 @@ void Routes::route(const CallPtr& call, const Done& done) {
 void Routes::route_resource(const CallPtr& call, const Done& done) {
   const auto& verb = call->info.verb;
   bool collection = call->info.name.empty();
-  bool allowed = call->kind->has_verb(verb) && !(verb == "create" && !collection) && !((verb == "update" || verb == "patch") && collection);
-  if (!allowed) return done(method_not_allowed(*call->kind, verb));
-  if (verb == "create" && call->kind->namespaced && call->info.ns.empty()) return done(method_not_allowed(*call->kind, verb));
+  bool allowed = call->kind->has_verb(verb) && !(verb == "create" && !collection) &&
+                 !((verb == "update" || verb == "patch") && collection);
+  if (!allowed) return done(method_not_allowed());
+  if (verb == "create" && call->kind->namespaced && call->info.ns.empty()) return done(method_not_allowed());
   if (verb == "get") return resources_.get(call, done);
   if (verb == "list") return resources_.list(call, done);
   if (verb == "watch") return resources_.watch(call, done);
@@ -71,7 +75,7 @@ void Routes::route_subresource(const CallPtr& call, const Done& done) {
   if (!subresource) return done(unknown_path());
   const auto& verb = call->info.verb;
   if (std::find(subresource->verbs.begin(), subresource->verbs.end(), verb) == subresource->verbs.end()) {
-    return done(method_not_allowed(*call->kind, verb));
+    return done(method_not_allowed());
   }
   const auto& name = subresource->name;
   if (name == "status") {
@@ -84,12 +88,13 @@ void Routes::route_subresource(const CallPtr& call, const Done& done) {
   if (name == "eviction") return serve_eviction(resources_, call, done);
   if (name == "finalize") return serve_finalize(resources_, call, done);
   if (name == "token") return reviews_.create_token(call, done);
-  if (name == "log" || name == "exec" || name == "attach" || name == "portforward") return serve_from_node(resources_, call, done);
+  if (name == "log" || name == "exec" || name == "attach" || name == "portforward")
+    return serve_from_node(resources_, call, done);
   done(unknown_path());
 }
 
 void Routes::route_virtual(const CallPtr& call, const Done& done) {
-  if (call->info.verb != "create" || !call->info.subresource.empty()) return done(method_not_allowed(*call->kind, call->info.verb));
+  if (call->info.verb != "create" || !call->info.subresource.empty()) return done(method_not_allowed());
   if (call->kind->plural == "bindings") return serve_binding_of_body(resources_, call, done);
   reviews_.review(call, done);
 }

@@ -12,9 +12,9 @@
 namespace gangway::apiserver {
 namespace {
 
-const std::vector<api::ResourceName> kRbacResources{"roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
-                                                    "clusterroles.rbac.authorization.k8s.io",
-                                                    "clusterrolebindings.rbac.authorization.k8s.io"};
+const std::vector<api::ResourceName> kRbacResources{
+    "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+    "clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"};
 
 std::shared_ptr<const Registry> registry_of(const std::shared_ptr<const Registry>& builtin, const store::Root& root) {
   std::vector<json::Value> definitions;
@@ -53,15 +53,21 @@ ApiServer::ApiServer(Parts parts)
       registry_({"customresourcedefinitions.apiextensions.k8s.io"},
                 [builtin = parts_.builtin_kinds](const store::Root& root) { return registry_of(builtin, root); }),
       policy_(kRbacResources, [](const store::Root& root) { return RbacPolicy::of(root); }),
-      resources_(parts_.store, parts_.api_loop, PrepareEnv{parts_.entropy, [this] { return policy_.get(*parts_.store.root()); }}),
-      routes_(std::make_unique<Routes>(resources_, Reviews({parts_.store, parts_.authenticator, parts_.tokens, policy_, parts_.entropy}),
-                                       parts_.version, parts_.metrics)) {}
+      resources_(parts_.store, parts_.api_loop,
+                 PrepareEnv{parts_.entropy, [this] { return policy_.get(*parts_.store.root()); }}),
+      routes_(std::make_unique<Routes>(
+          resources_, Reviews({parts_.store, parts_.authenticator, parts_.tokens, policy_, parts_.entropy}),
+          parts_.version, parts_.metrics)) {}
 
 ApiServer::~ApiServer() = default;
 
-std::shared_ptr<const Registry> ApiServer::registry() { return registry_.get(*parts_.store.root()); }
+std::shared_ptr<const Registry> ApiServer::registry() {
+  return registry_.get(*parts_.store.root());
+}
 
-Documents& ApiServer::documents() { return routes_->documents(); }
+Documents& ApiServer::documents() {
+  return routes_->documents();
+}
 
 void ApiServer::handle(sys::HttpRequest request, sys::EventLoop& here, sys::Respond respond) {
   auto call = std::make_shared<Call>(here);

@@ -47,7 +47,8 @@ class ApiServer final : public sys::HttpHandler {
 
   void handle(sys::HttpRequest request, sys::EventLoop& here, sys::Respond respond) override;
 
-  // A call of a user who is known already. `call` has its user, info, query and body set; the answer arrives on its loop.
+  // A call of a user who is known already. `call` has its user, info, query and body set; the answer arrives on its
+  // loop.
   void submit(const CallPtr& call, const Done& done);
 
   // The kinds that are served now.

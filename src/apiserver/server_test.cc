@@ -9,7 +9,9 @@ namespace {
 constexpr auto kConfigMaps = "/api/v1/namespaces/default/configmaps";
 
 std::string config_map(std::string_view name, std::string_view value = "1") {
-  return json::serialize(json::Object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", json::Object{{"name", name}}},
+  return json::serialize(json::Object{{"apiVersion", "v1"},
+                                      {"kind", "ConfigMap"},
+                                      {"metadata", json::Object{{"name", name}}},
                                       {"data", json::Object{{"key", value}}}});
 }
 
@@ -58,7 +60,8 @@ TEST(Server, WritingTheSameChangesNothing) {
 
 TEST(Server, ListsInPagesOfOneRevision) {
   TestServer server;
-  for (auto name : {"a", "b", "c", "d", "e"}) server.post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":")" + std::string(name) + R"("}})");
+  for (auto name : {"a", "b", "c", "d", "e"})
+    server.post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":")" + std::string(name) + R"("}})");
   auto first = server.get("/api/v1/namespaces/default/secrets?limit=2");
   ASSERT_EQ(first.body.at("items").as_array().size(), 2u);
   EXPECT_EQ(first.body.at("metadata").at("remainingItemCount"), 3);
@@ -71,7 +74,8 @@ TEST(Server, ListsInPagesOfOneRevision) {
     auto page = server.get("/api/v1/namespaces/default/secrets?limit=2&continue=" + token);
     ASSERT_EQ(page.status, 200) << page.text;
     EXPECT_EQ(page.at({"metadata", "resourceVersion"}), first.at({"metadata", "resourceVersion"}));
-    for (const auto& item : page.body.at("items").as_array()) names.emplace_back(json::string_at(item, {"metadata", "name"}));
+    for (const auto& item : page.body.at("items").as_array())
+      names.emplace_back(json::string_at(item, {"metadata", "name"}));
     token = page.at({"metadata", "continue"});
   }
   EXPECT_EQ(names, (std::vector<std::string>{"c", "d", "e"}));
@@ -80,7 +84,8 @@ TEST(Server, ListsInPagesOfOneRevision) {
 TEST(Server, WatchTellsWhatASelectorMeans) {
   TestServer server;
   auto labelled = [](std::string_view value) {
-    return json::serialize(json::Object{{"metadata", json::Object{{"name", "a"}, {"labels", json::Object{{"app", value}}}}}});
+    return json::serialize(
+        json::Object{{"metadata", json::Object{{"name", "a"}, {"labels", json::Object{{"app", value}}}}}});
   };
   auto list = server.get(kConfigMaps);
   auto watch = server.get(std::string(kConfigMaps) + "?watch=true&labelSelector=app%3Dweb&resourceVersion=" +
@@ -96,7 +101,8 @@ TEST(Server, WatchTellsWhatASelectorMeans) {
   EXPECT_EQ(json::string_at(events[0], {"type"}), "ADDED");
   EXPECT_EQ(json::string_at(events[1], {"type"}), "MODIFIED");
   EXPECT_EQ(json::string_at(events[2], {"type"}), "DELETED");
-  EXPECT_EQ(json::string_at(events[2], {"object", "metadata", "labels", "app"}), "web") << "the last state that matched";
+  EXPECT_EQ(json::string_at(events[2], {"object", "metadata", "labels", "app"}), "web")
+      << "the last state that matched";
   EXPECT_EQ(json::string_at(events[0], {"object", "kind"}), "ConfigMap");
 }
 
@@ -112,7 +118,9 @@ TEST(Server, WatchWithoutRevisionBeginsWithWhatIsThere) {
 TEST(Server, SendsInitialEventsAndSaysWhereTheyEnd) {
   TestServer server;
   server.post(kConfigMaps, config_map("a"));
-  auto watch = server.get(std::string(kConfigMaps) + "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+  auto watch =
+      server.get(std::string(kConfigMaps) +
+                 "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
   auto events = server.events(*watch.stream);
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(json::string_at(events[1], {"type"}), "BOOKMARK");
@@ -159,7 +167,9 @@ TEST(Server, UnknownFieldsWarnOrFail) {
 
 TEST(Server, ApplyConflictsNameTheOtherManager) {
   TestServer server;
-  auto configuration = [](std::string_view value) { return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: '" + std::string(value) + "'}}"; };
+  auto configuration = [](std::string_view value) {
+    return "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {key: '" + std::string(value) + "'}}";
+  };
   ASSERT_EQ(server.apply(std::string(kConfigMaps) + "/a", configuration("1"), "one").status, 201);
   auto refused = server.apply(std::string(kConfigMaps) + "/a", configuration("2"), "two");
   EXPECT_EQ(refused.status, 409);
@@ -192,9 +202,12 @@ TEST(Server, RolesDecideWhoMayDoWhat) {
   TestServer::Options user{.peer = "ann", .groups = {}};
   auto refused = server.request("GET", kConfigMaps, user);
   EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(refused.message(), "configmaps is forbidden: User \"ann\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\"");
-  auto bound = server.post("/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
-                           R"({"metadata":{"name":"b"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
+  EXPECT_EQ(refused.message(),
+            "configmaps is forbidden: User \"ann\" cannot list resource \"configmaps\" in API group \"\" in the "
+            "namespace \"default\"");
+  auto bound = server.post(
+      "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+      R"({"metadata":{"name":"b"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
                                "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"ann"}]})");
   ASSERT_EQ(bound.status, 201) << bound.text;
   EXPECT_EQ(server.request("GET", kConfigMaps, user).status, 200);

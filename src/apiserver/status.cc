@@ -37,6 +37,21 @@ json::Value details_of(const Error& error) {
   return details;
 }
 
+// Kubernetes answers these with details even where there is nothing to say in them.
+bool has_details(Reason reason) {
+  switch (reason) {
+    case Reason::kNotFound:
+    case Reason::kForbidden:
+    case Reason::kMethodNotAllowed:
+    case Reason::kNotAcceptable:
+    case Reason::kUnsupportedMediaType:
+    case Reason::kInvalid:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 json::Value status_of(const Error& error) {
@@ -44,17 +59,21 @@ json::Value status_of(const Error& error) {
   status["message"] = error.message;
   if (error.reason != Reason::kUnknown) status["reason"] = to_string(error.reason);
   auto details = details_of(error);
-  if (!details.as_object().empty()) status["details"] = std::move(details);
+  if (!details.as_object().empty() || has_details(error.reason)) status["details"] = std::move(details);
   status["code"] = http_status(error.reason);
   return status;
 }
 
-json::Value success_status(std::string_view group, std::string_view resource, std::string_view name, std::string_view uid) {
+json::Value success_status(std::string_view group, std::string_view resource, std::string_view name,
+                           std::string_view uid) {
   json::Object details{{"name", name}};
   if (!group.empty()) details["group"] = group;
   details["kind"] = resource;
   if (!uid.empty()) details["uid"] = uid;
-  return json::Object{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Success"},
+  return json::Object{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::Object()},
+                      {"status", "Success"},
                       {"details", std::move(details)}};
 }
 
@@ -64,14 +83,14 @@ Error not_found(const KindInfo& kind, std::string_view name) {
 }
 
 Error already_exists(const KindInfo& kind, std::string_view name) {
-  return about(Reason::kAlreadyExists, fmt::format("{} \"{}\" already exists", kind.qualified_resource(), name), kind.group,
-               kind.plural, name);
+  return about(Reason::kAlreadyExists, fmt::format("{} \"{}\" already exists", kind.qualified_resource(), name),
+               kind.group, kind.plural, name);
 }
 
 Error conflict(const KindInfo& kind, std::string_view name, std::string_view why) {
   return about(Reason::kConflict,
-               fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", kind.qualified_resource(), name, why), kind.group,
-               kind.plural, name);
+               fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", kind.qualified_resource(), name, why),
+               kind.group, kind.plural, name);
 }
 
 Error invalid(std::string_view group, std::string_view kind, std::string_view name, std::vector<Cause> causes) {
@@ -82,9 +101,14 @@ Error invalid(std::string_view group, std::string_view kind, std::string_view na
     list += cause.field.empty() || cause.field == "<nil>" ? cause.message : cause.field + ": " + cause.message;
   }
   if (causes.size() > 1) list = "[" + list + "]";
-  auto error = about(Reason::kInvalid, fmt::format("{} \"{}\" is invalid: {}", qualified, name, list), group, kind, name);
+  auto error =
+      about(Reason::kInvalid, fmt::format("{} \"{}\" is invalid: {}", qualified, name, list), group, kind, name);
   error.causes = std::move(causes);
   return error;
+}
+
+Error unforeseen(std::string message) {
+  return about(Reason::kUnknown, std::move(message), "", "", "");
 }
 
 Error unknown_path() {
@@ -92,10 +116,9 @@ Error unknown_path() {
   return error;
 }
 
-Error method_not_allowed(const KindInfo& kind, std::string_view verb) {
-  (void)kind;
-  (void)verb;
-  return about(Reason::kMethodNotAllowed, "the server does not allow this method on the requested resource", "", "", "");
+Error method_not_allowed() {
+  return about(Reason::kMethodNotAllowed, "the server does not allow this method on the requested resource", "", "",
+               "");
 }
 
 }  // namespace gangway::apiserver

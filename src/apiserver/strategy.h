@@ -33,7 +33,8 @@ struct Facts {
   const UserInfo& user;
   WallTime now;
   // Whether `user` may do `verb` to `resource` (of `group`) named `name`.
-  std::function<bool(std::string_view verb, std::string_view group, std::string_view resource, std::string_view name)> may;
+  std::function<bool(std::string_view verb, std::string_view group, std::string_view resource, std::string_view name)>
+      may;
   const RbacPolicy* policy = nullptr;  // for the rules that nobody gives away what they do not have
 };
 
@@ -72,8 +73,8 @@ struct Strategy {
   void (*validate)(Review& review) = nullptr;
 
   GenerationRule generation = GenerationRule::kNone;
-  bool create_on_update = false;      // a PUT to a name that does not exist creates it
-  bool unconditional_update = true;   // an update needs no resourceVersion
+  bool create_on_update = false;       // a PUT to a name that does not exist creates it
+  bool unconditional_update = true;    // an update needs no resourceVersion
   bool status_keeps_metadata = false;  // /status may not change labels and annotations
   // Seconds between the delete and the object's end; none: it goes at once.
   std::int64_t (*grace_seconds)(const json::Value& object, std::optional<std::int64_t> asked) = nullptr;

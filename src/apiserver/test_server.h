@@ -44,14 +44,19 @@ struct TestResponse {
 
 class TestServer {
  public:
-  TestServer() : store(loop), authenticator({.verify = refuse_all, .issuer = "test", .audiences = {"test"}}), tokens(token_options()) {
+  TestServer()
+      : store(loop),
+        authenticator({.verify = refuse_all, .issuer = "test", .audiences = {"test"}}),
+        tokens(token_options()) {
     auto kinds = load_builtin_kinds(embedded_kinds());
     EXPECT_TRUE(kinds) << (kinds ? "" : kinds.error().message);
     auto registry = Registry::of(std::move(kinds->kinds), std::move(kinds->schemas));
-    server.emplace(ApiServer::Parts{store, loop, loop.clock(), entropy, metrics, registry, authenticator, tokens, {"v1.33.13", "", ""}});
+    server.emplace(ApiServer::Parts{
+        store, loop, loop.clock(), entropy, metrics, registry, authenticator, tokens, {"v1.33.13", "", ""}});
     client.emplace(*server, store, loop, admin());
     std::optional<Result<void>> made;
-    ensure_initial_objects(*client, *registry, std::move(kinds->initial_objects), [&](Result<void> result) { made = std::move(result); });
+    ensure_initial_objects(*client, *registry, std::move(kinds->initial_objects),
+                           [&](Result<void> result) { made = std::move(result); });
     loop.run_until_idle();
     EXPECT_TRUE(made && *made) << (made && !*made ? made->error().message : "bootstrap did not finish");
   }
@@ -85,11 +90,18 @@ class TestServer {
     return out ? std::move(*out) : TestResponse{};
   }
   TestResponse get(std::string target) { return request("GET", std::move(target), {}); }
-  TestResponse post(std::string target, std::string body) { return request("POST", std::move(target), {.body = std::move(body)}); }
-  TestResponse put(std::string target, std::string body) { return request("PUT", std::move(target), {.body = std::move(body)}); }
-  TestResponse remove(std::string target, std::string body = "") { return request("DELETE", std::move(target), {.body = std::move(body)}); }
+  TestResponse post(std::string target, std::string body) {
+    return request("POST", std::move(target), {.body = std::move(body)});
+  }
+  TestResponse put(std::string target, std::string body) {
+    return request("PUT", std::move(target), {.body = std::move(body)});
+  }
+  TestResponse remove(std::string target, std::string body = "") {
+    return request("DELETE", std::move(target), {.body = std::move(body)});
+  }
   TestResponse merge_patch(std::string target, std::string body) {
-    return request("PATCH", std::move(target), {.body = std::move(body), .content_type = "application/merge-patch+json"});
+    return request("PATCH", std::move(target),
+                   {.body = std::move(body), .content_type = "application/merge-patch+json"});
   }
   TestResponse apply(std::string target, std::string body, const std::string& manager, bool force = false) {
     return request("PATCH", target + "?fieldManager=" + manager + (force ? "&force=true" : ""),
@@ -123,7 +135,9 @@ class TestServer {
  private:
   static Result<json::Value> refuse_all(std::string_view) { return bad_request("no tokens here"); }
   static TokenIssuer::Options token_options() {
-    return {.sign = [](std::string_view claims) { return Result<std::string>(std::string(claims)); }, .issuer = "test", .audiences = {"test"}};
+    return {.sign = [](std::string_view claims) { return Result<std::string>(std::string(claims)); },
+            .issuer = "test",
+            .audiences = {"test"}};
   }
 
   static TestResponse read(sys::HttpResponse&& response) {

@@ -16,8 +16,9 @@ int hex_digit(char c) {
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return (x | 0x20) == (y | 0x20) && (x == y || ((x | 0x20) >= 'a' && (x | 0x20) <= 'z')); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return (x | 0x20) == (y | 0x20) && (x == y || ((x | 0x20) >= 'a' && (x | 0x20) <= 'z'));
+  });
 }
 
 }  // namespace

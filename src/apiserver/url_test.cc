@@ -6,7 +6,8 @@ namespace gangway::apiserver {
 namespace {
 
 TEST(Url, DecodesPathsAndQueriesApart) {
-  auto target = parse_target("/api/v1/namespaces/a%2Fb/pods/?labelSelector=app%3Dweb%2Ctier+in+%28a%29&limit=5&limit=6&watch");
+  auto target =
+      parse_target("/api/v1/namespaces/a%2Fb/pods/?labelSelector=app%3Dweb%2Ctier+in+%28a%29&limit=5&limit=6&watch");
   ASSERT_TRUE(target);
   EXPECT_EQ(target->segments, (std::vector<std::string>{"api", "v1", "namespaces", "a/b", "pods"}));
   EXPECT_EQ(target->query.get("labelSelector"), "app=web,tier in (a)");
@@ -31,8 +32,13 @@ TEST(Url, FlagsFollowKubernetesRule) {
     std::string_view query;
     bool want;
   };
-  for (const auto& c : {Case{"", false}, {"watch=0", false}, {"watch=False", false}, {"watch=false", false}, {"watch=1", true},
-                        {"watch=true", true}, {"watch=yes", true}}) {
+  for (const auto& c : {Case{"", false},
+                        {"watch=0", false},
+                        {"watch=False", false},
+                        {"watch=false", false},
+                        {"watch=1", true},
+                        {"watch=true", true},
+                        {"watch=yes", true}}) {
     auto query = Query::parse(c.query);
     ASSERT_TRUE(query);
     EXPECT_EQ(query->flag("watch"), c.want) << c.query;

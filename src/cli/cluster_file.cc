@@ -50,10 +50,13 @@ class Reader {
  private:
   void complain(const std::string& field, std::string_view why) {
     int line = document_.line_of(field);
-    problems_.push_back(Cause{"FieldValueInvalid", std::string(why), line > 0 ? fmt::format("line {}: {}", line, field) : field});
+    problems_.push_back(
+        Cause{"FieldValueInvalid", std::string(why), line > 0 ? fmt::format("line {}: {}", line, field) : field});
   }
 
-  static std::string join(const std::string& parent, std::string_view key) { return parent.empty() ? std::string(key) : fmt::format("{}.{}", parent, key); }
+  static std::string join(const std::string& parent, std::string_view key) {
+    return parent.empty() ? std::string(key) : fmt::format("{}.{}", parent, key);
+  }
 
   void known_fields(const json::Value& object, const std::string& at, std::initializer_list<std::string_view> known) {
     std::string list;
@@ -71,7 +74,8 @@ class Reader {
     }
   }
 
-  void choice(const json::Value& object, const std::string& at, std::string_view key, std::initializer_list<std::string_view> values) {
+  void choice(const json::Value& object, const std::string& at, std::string_view key,
+              std::initializer_list<std::string_view> values) {
     const auto* value = json::find(object, {key});
     if (!value) return;
     auto text = value->is_string() ? std::string_view(value->get_string()) : std::string_view();
@@ -195,7 +199,9 @@ class Reader {
 
   void add_node(const json::Value& node, const std::string& at, std::vector<controllers::NodeSpec>& nodes) {
     if (!node.is_object()) return complain(at, "must be a mapping with a name and a capacity");
-    known_fields(node, at, {"name", "count", "address", "roles", "capacity", "reserved", "labels", "taints", "runtime", "imagePolicy"});
+    known_fields(
+        node, at,
+        {"name", "count", "address", "roles", "capacity", "reserved", "labels", "taints", "runtime", "imagePolicy"});
     choice(node, at, "runtime", {"simulated", "oci"});
     choice(node, at, "imagePolicy", {"host", "pull"});
     controllers::NodeSpec spec;
@@ -214,12 +220,15 @@ class Reader {
     spec.taints = taints(node, at);
     auto copies = count(node, at);
     if (copies == 0) return add_named(spec, spec.name, at, nodes);
-    if (!spec.address.empty() && copies > 1) complain(join(at, "address"), "cannot be shared by several nodes: leave it out, or leave out count");
+    if (!spec.address.empty() && copies > 1)
+      complain(join(at, "address"), "cannot be shared by several nodes: leave it out, or leave out count");
     for (std::int64_t i = 0; i < copies; ++i) add_named(spec, fmt::format("{}-{}", spec.name, i), at, nodes);
   }
 
-  void add_named(controllers::NodeSpec spec, std::string name, const std::string& at, std::vector<controllers::NodeSpec>& nodes) {
-    if (!seen_.insert(name).second) return complain(join(at, "name"), fmt::format("there are two nodes called {}", name));
+  void add_named(controllers::NodeSpec spec, std::string name, const std::string& at,
+                 std::vector<controllers::NodeSpec>& nodes) {
+    if (!seen_.insert(name).second)
+      return complain(join(at, "name"), fmt::format("there are two nodes called {}", name));
     spec.name = std::move(name);
     nodes.push_back(std::move(spec));
   }
@@ -251,7 +260,8 @@ Result<ClusterDescription> parse_cluster_file(std::string_view text) {
 
 Result<ClusterDescription> cluster_of_flags(const NodeFlags& flags, const Machine& machine) {
   controllers::NodeSpec node;
-  GW_TRY(node.capacity["cpu"], quantity_flag("--cpus-per-node", flags.cpus.empty() ? std::to_string(machine.cpus) : flags.cpus));
+  GW_TRY(node.capacity["cpu"],
+         quantity_flag("--cpus-per-node", flags.cpus.empty() ? std::to_string(machine.cpus) : flags.cpus));
   auto memory = flags.memory.empty() ? fmt::format("{}Ki", machine.memory_bytes / 1024) : flags.memory;
   GW_TRY(node.capacity["memory"], quantity_flag("--memory-per-node", memory));
   int gpus = flags.gpus.value_or(machine.gpus);

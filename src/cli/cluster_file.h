@@ -1,4 +1,5 @@
-// The nodes of a cluster: from a file (apiVersion gangway.dev/v1alpha1, kind Cluster) or from the flags of `gangway up`.
+// The nodes of a cluster: from a file (apiVersion gangway.dev/v1alpha1, kind Cluster) or from the flags of `gangway
+// up`.
 #pragma once
 
 #include <optional>

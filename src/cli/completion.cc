@@ -23,7 +23,8 @@ std::string bash_script(const std::vector<CommandDescription>& commands) {
   std::string cases;
   for (const auto& command : commands) {
     names += (names.empty() ? "" : " ") + command.name;
-    cases += fmt::format("    {}) words={} ;;\n", command.name, quoted(joined(command.flags) + " " + joined(command.words)));
+    cases +=
+        fmt::format("    {}) words={} ;;\n", command.name, quoted(joined(command.flags) + " " + joined(command.words)));
   }
   return fmt::format(R"(# gangway completion for bash: source <(gangway completion bash)
 _gangway() {{

@@ -27,7 +27,8 @@ Result<void> make_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return internal_error(fmt::format("cannot make the directory {}: {}", path, error.message()));
-  if (chmod(path.c_str(), 0700) != 0) return internal_error(fmt::format("cannot make {} private: {}", path, std::strerror(errno)));
+  if (chmod(path.c_str(), 0700) != 0)
+    return internal_error(fmt::format("cannot make {} private: {}", path, std::strerror(errno)));
   return {};
 }
 
@@ -49,9 +50,13 @@ Result<void> DataDir::create() const {
   return make_directory(pki());
 }
 
-Result<void> DataDir::write_pid(pid_t pid) const { return sys::atomic_write(pid_file(), fmt::format("{}\n", pid), 0644); }
+Result<void> DataDir::write_pid(pid_t pid) const {
+  return sys::atomic_write(pid_file(), fmt::format("{}\n", pid), 0644);
+}
 
-void DataDir::remove_pid() const { unlink(pid_file().c_str()); }
+void DataDir::remove_pid() const {
+  unlink(pid_file().c_str());
+}
 
 std::optional<pid_t> DataDir::running() const {
   auto text = sys::read_file(pid_file());

@@ -47,7 +47,8 @@ Machine this_machine() {
   Machine machine;
   machine.host_name = host_name();
   machine.cpus = usable_cpus();
-  machine.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  machine.memory_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   machine.gpus = nvidia_devices();
   return machine;
 }

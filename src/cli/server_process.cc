@@ -24,7 +24,9 @@ sigset_t stop_signals() {
   return set;
 }
 
-Error system_error(std::string_view what) { return internal_error(fmt::format("{}: {}", what, std::strerror(errno))); }
+Error system_error(std::string_view what) {
+  return internal_error(fmt::format("{}: {}", what, std::strerror(errno)));
+}
 
 // What the child says on the pipe: "ready" or "error", a newline, and the message.
 void report(int pipe, const Result<std::string>& message) {
@@ -121,7 +123,8 @@ Result<void> stop_server(const DataDir& data) {
   int ready = poll(&wait, 1, kStopTimeoutMs);
   close(watched);
   if (ready == 1) return {};
-  return internal_error(fmt::format("process {} did not end within {} s; see {}", *pid, kStopTimeoutMs / 1000, data.log_file()));
+  return internal_error(
+      fmt::format("process {} did not end within {} s; see {}", *pid, kStopTimeoutMs / 1000, data.log_file()));
 }
 
 }  // namespace gangway::cli

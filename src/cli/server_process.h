@@ -15,8 +15,9 @@ void block_stop_signals();
 // Waits for one of them.
 void wait_for_stop_signal();
 
-// Runs `serve` in a new process of its own session whose output goes to the data directory's log. Returns in the parent:
-// nothing when the child has reported that it is ready, else what it said, or that it died. Requires: no threads yet.
+// Runs `serve` in a new process of its own session whose output goes to the data directory's log. Returns in the
+// parent: nothing when the child has reported that it is ready, else what it said, or that it died. Requires: no
+// threads yet.
 using ReportReady = std::function<void(const Result<std::string>& message)>;
 Result<std::string> detach(const DataDir& data, const std::function<int(const ReportReady&)>& serve);
 

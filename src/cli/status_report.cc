@@ -21,26 +21,33 @@ const json::Array& list(const json::Value& value, std::string_view key) {
   return found && found->is_array() ? found->get_array() : empty;
 }
 
-std::string mebibytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0)); }
+std::string mebibytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0));
+}
 
 }  // namespace
 
 std::string status_report(const json::Value& status) {
-  auto text = fmt::format("Gangway {}, as Kubernetes {}, at {}, up for {}\n", json::string_at(status, {"version", "gangway"}),
-                          json::string_at(status, {"version", "kubernetes"}), json::string_at(status, {"url"}),
-                          human_duration(std::chrono::seconds(number(status, {"uptimeSeconds"}))));
+  auto text =
+      fmt::format("Gangway {}, as Kubernetes {}, at {}, up for {}\n", json::string_at(status, {"version", "gangway"}),
+                  json::string_at(status, {"version", "kubernetes"}), json::string_at(status, {"url"}),
+                  human_duration(std::chrono::seconds(number(status, {"uptimeSeconds"}))));
   text += fmt::format("Data     {}\n", json::string_at(status, {"dataDir"}));
   text += fmt::format("Memory   {}\n\n", mebibytes(number(status, {"memoryBytes"})));
   text += fmt::format("{:<36}{:<10}{}\n", "PART", "STATE", "DETAIL");
   for (const auto& part : list(status, "parts")) {
-    text += fmt::format("{:<36}{:<10}{}\n", json::string_at(part, {"name"}), json::string_at(part, {"state"}), json::string_at(part, {"detail"}));
+    text += fmt::format("{:<36}{:<10}{}\n", json::string_at(part, {"name"}), json::string_at(part, {"state"}),
+                        json::string_at(part, {"detail"}));
   }
-  text += fmt::format("\nNodes    {} of {} ready\n", number(status, {"nodes", "ready"}), number(status, {"nodes", "total"}));
-  text += fmt::format("Store    {} objects at revision {}, {} on disk, {} commits in {} fsyncs, {} waiting\n", number(status, {"store", "objects"}),
-                      number(status, {"store", "revision"}), mebibytes(number(status, {"store", "diskBytes"})), number(status, {"store", "commits"}),
+  text += fmt::format("\nNodes    {} of {} ready\n", number(status, {"nodes", "ready"}),
+                      number(status, {"nodes", "total"}));
+  text += fmt::format("Store    {} objects at revision {}, {} on disk, {} commits in {} fsyncs, {} waiting\n",
+                      number(status, {"store", "objects"}), number(status, {"store", "revision"}),
+                      mebibytes(number(status, {"store", "diskBytes"})), number(status, {"store", "commits"}),
                       number(status, {"store", "syncs"}), number(status, {"store", "pending"}));
   for (const auto& loop : list(status, "loops")) {
-    text += fmt::format("Loop     {:<12} answered a tick in {} us\n", json::string_at(loop, {"name"}), number(loop, {"lagMicroseconds"}));
+    text += fmt::format("Loop     {:<12} answered a tick in {} us\n", json::string_at(loop, {"name"}),
+                        number(loop, {"lagMicroseconds"}));
   }
   return text;
 }

@@ -15,6 +15,10 @@ using client::resources::kServiceAccounts;
 
 constexpr const char* kAccount = "default";
 constexpr const char* kCertificate = "kube-root-ca.crt";
+constexpr const char* kDescription =
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal "
+    "service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
 
 // Only the objects of that name matter; all others would make every pod's ConfigMap a look at its namespace.
 client::KeyMapper namespace_of(const char* name) {
@@ -49,8 +53,10 @@ Outcome ServiceAccountController::reconcile(const api::ObjectKey& key, const Vie
   const json::Object data{{"ca.crt", ca_certificate_}};
   const api::Version map = view.get(kConfigMaps, {ns, kCertificate});
   if (!map) {
+    auto described = metadata(ns, kCertificate);
+    described["annotations"] = json::Object{{"kubernetes.io/description", kDescription}};
     json::Object certificate{
-        {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", metadata(ns, kCertificate)}, {"data", data}};
+        {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", std::move(described)}, {"data", data}};
     outcome.allowed_now.push_back(Create{kConfigMaps, ns, std::move(certificate)});
   } else if (const auto tree = json::parse(*map.json);
              tree && json::string_at(*tree, {"data", "ca.crt"}) != ca_certificate_) {

@@ -31,10 +31,12 @@ Result<sys::TlsIdentity> read_identity(const std::string& base) {
 }
 
 bool covers(const std::vector<std::string>& have, const std::vector<std::string>& want) {
-  return std::all_of(want.begin(), want.end(), [&](const auto& name) { return std::find(have.begin(), have.end(), name) != have.end(); });
+  return std::all_of(want.begin(), want.end(),
+                     [&](const auto& name) { return std::find(have.begin(), have.end(), name) != have.end(); });
 }
 
-bool is_good(const sys::TlsIdentity& identity, const sys::TlsIdentity& authority, const CertificateSpec& spec, WallTime now) {
+bool is_good(const sys::TlsIdentity& identity, const sys::TlsIdentity& authority, const CertificateSpec& spec,
+             WallTime now) {
   auto info = inspect(identity.certificate_pem);
   if (!info || !verify(identity.certificate_pem, authority.certificate_pem, spec.use, now)) return false;
   bool fresh = info->not_after - now > (info->not_after - info->not_before) / 3;
@@ -42,7 +44,8 @@ bool is_good(const sys::TlsIdentity& identity, const sys::TlsIdentity& authority
          covers(info->dns_names, spec.dns_names) && covers(info->ip_addresses, spec.ip_addresses);
 }
 
-Result<sys::TlsIdentity> load_or_issue(const std::string& base, const sys::TlsIdentity& authority, const CertificateSpec& spec, WallTime now) {
+Result<sys::TlsIdentity> load_or_issue(const std::string& base, const sys::TlsIdentity& authority,
+                                       const CertificateSpec& spec, WallTime now) {
   if (auto present = read_identity(base); present && is_good(*present, authority, spec, now)) return present;
   GW_TRY(auto identity, issue(authority, spec));
   GW_CHECKED(write_identity(base, identity));

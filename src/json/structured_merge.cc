@@ -435,8 +435,6 @@ Value empty_object(const Schema& schema) {
   for (const auto& [name, field] : schema.properties) {
     if (field->empty) {
       object.emplace(name, field->empty->is_object() ? empty_object(*field) : *field->empty);
-    } else if (field->default_value && field->default_value->is_object() && field->default_value->get_object().empty()) {
-      object.emplace(name, empty_object(*field));
     } else if (name == "creationTimestamp") {
       object.emplace(name, nullptr);  // a null that Kubernetes writes into templates too, so it is nobody's
     } else if (std::find(schema.required.begin(), schema.required.end(), name) != schema.required.end()) {

@@ -17,7 +17,7 @@ inline const Schema& test_schema() {
       "properties": {
         "apiVersion": {"type": "string"},
         "kind": {"type": "string"},
-        "metadata": {"type": "object", "default": {}, "properties": {
+        "metadata": {"type": "object", "x-gangway-empty": {}, "properties": {
           "name": {"type": "string"}, "namespace": {"type": "string"}, "uid": {"type": "string"},
           "resourceVersion": {"type": "string"}, "generation": {"type": "integer"},
           "labels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -26,20 +26,20 @@ inline const Schema& test_schema() {
                          "x-kubernetes-patch-strategy": "merge"},
           "managedFields": {"type": "array", "items": {"type": "object", "properties": {"manager": {"type": "string"}}}}
         }},
-        "spec": {"type": "object", "default": {}, "properties": {
+        "spec": {"type": "object", "x-gangway-empty": {}, "properties": {
           "replicas": {"type": "integer"},
           "paused": {"type": "boolean"},
           "args": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "atomic"},
           "selector": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
             "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}}}},
-          "strategy": {"type": "object", "default": {}, "x-kubernetes-patch-strategy": "retainKeys", "properties": {
+          "strategy": {"type": "object", "x-gangway-empty": {}, "x-kubernetes-patch-strategy": "retainKeys", "properties": {
             "type": {"type": "string"},
             "rollingUpdate": {"type": "object", "properties": {"maxSurge": {"type": "integer"}}}}},
           "containers": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name",
             "items": {"type": "object", "properties": {
               "name": {"type": "string"}, "image": {"type": "string"},
-              "resources": {"type": "object", "default": {}, "properties": {
+              "resources": {"type": "object", "x-gangway-empty": {}, "properties": {
                 "limits": {"type": "object", "additionalProperties": {"type": "string"}}}},
               "env": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
                 "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name",
@@ -53,7 +53,7 @@ inline const Schema& test_schema() {
             }}},
           "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}
         }},
-        "status": {"type": "object", "default": {}, "properties": {
+        "status": {"type": "object", "x-gangway-empty": {}, "properties": {
           "phase": {"type": "string"}, "observed": {"type": "integer"},
           "conditions": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
             "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "type",

@@ -73,18 +73,19 @@ class WebSocketSession {
     std::string data;
   };
   // Sends and ends stay valid until on_close.
-  virtual void on_open(std::function<void(Message)> send, std::function<void(std::uint16_t code, std::string)> close) = 0;
+  virtual void on_open(std::function<void(Message)> send,
+                       std::function<void(std::uint16_t code, std::string)> close) = 0;
   virtual void on_message(Message message) = 0;
   virtual void on_close() = 0;
 };
 
 struct HttpResponse {
   int status = 200;
-  HttpHeaders headers;                       // without Content-Length and Transfer-Encoding
-  std::vector<Buffer> body;                  // sent in order
-  std::unique_ptr<BodyStream> stream;        // when set, follows `body` in chunked encoding
+  HttpHeaders headers;                          // without Content-Length and Transfer-Encoding
+  std::vector<Buffer> body;                     // sent in order
+  std::unique_ptr<BodyStream> stream;           // when set, follows `body` in chunked encoding
   std::unique_ptr<WebSocketSession> websocket;  // when set (status 101), the connection becomes a WebSocket
-  std::string websocket_protocol;            // the subprotocol that was chosen
+  std::string websocket_protocol;               // the subprotocol that was chosen
 };
 
 // Takes the response over. Called once.

@@ -14,10 +14,13 @@ namespace {
 
 // How the server speaks of the thing it could not read: `Pod in version "v1" cannot be handled as a Pod: …`.
 Error cannot_handle(const Call& call, std::string_view why) {
-  return bad_request(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", call.kind->kind, call.version->name, why));
+  return bad_request(
+      fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", call.kind->kind, call.version->name, why));
 }
 
-json::Dialect dialect_of(const Call& call) { return call.kind->custom ? json::Dialect::kCustom : json::Dialect::kBuiltin; }
+json::Dialect dialect_of(const Call& call) {
+  return call.kind->custom ? json::Dialect::kCustom : json::Dialect::kBuiltin;
+}
 
 Result<void> check_identity(const Call& call, json::Value& object) {
   auto expected = group_version(call.kind->group, call.version->name);
@@ -28,11 +31,13 @@ Result<void> check_identity(const Call& call, json::Value& object) {
     if (version.empty()) return bad_request("Object 'apiVersion' is missing in the body of the request");
   }
   if (!version.empty() && version != expected) {
-    return bad_request(fmt::format("the API version in the data ({}) does not match the expected API version ({})", version, expected));
+    return bad_request(fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                                   version, expected));
   }
   if (!kind.empty() && kind != call.kind->kind) {
-    return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: the kind in the data does not match", kind,
-                                   call.version->name, call.kind->kind));
+    return bad_request(
+        fmt::format("{} in version \"{}\" cannot be handled as a {}: the kind in the data does not match", kind,
+                    call.version->name, call.kind->kind));
   }
   object.as_object()["apiVersion"] = expected;
   object.as_object()["kind"] = call.kind->kind;
@@ -59,11 +64,13 @@ Result<void> report_duplicates(Call& call, const WriteOptions& options, const st
 }
 
 // What strict decoding objects to: a 400, Warning headers or nothing, as the client asked.
-Result<void> report_strictness(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, const json::Value& object) {
+Result<void> report_strictness(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                               const json::Value& object) {
   if (options.field_validation == FieldValidation::kIgnore) return {};
   std::vector<std::string> problems;
   for (const auto& path : duplicates) problems.push_back(fmt::format("duplicate field \"{}\"", path));
-  for (const auto& path : json::unknown_fields(object, *call.version->schema, dialect_of(call), call.version->object_meta)) {
+  for (const auto& path :
+       json::unknown_fields(object, *call.version->schema, dialect_of(call), call.version->object_meta)) {
     problems.push_back(fmt::format("unknown field \"{}\"", path));
   }
   return report(call, options, problems);
@@ -95,13 +102,15 @@ Result<json::Value> decode_body(Call& call, const WriteOptions& options) {
   return std::move(parsed->value);
 }
 
-Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object) {
+Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                             json::Value& object) {
   GW_CHECKED(check_identity(call, object));
   // Unknown fields of an applied configuration are refused when it is merged, whatever the client asked for.
   return report_duplicates(call, options, duplicates);
 }
 
-Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object) {
+Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                     json::Value& object) {
   GW_CHECKED(check_identity(call, object));
   const auto& schema = *call.version->schema;
   if (!call.kind->custom) {

@@ -16,10 +16,13 @@ Result<ParsedBody> read_body(const Call& call, std::string_view definition);
 Result<json::Value> decode_body(Call& call, const WriteOptions& options);
 
 // Makes `object` (a decoded body, or the outcome of a patch) an object of the kind: unknown fields are reported as
-// `options` say and dropped, wrong types refused, defaults filled in. `duplicates` are paths of fields that occurred twice.
-Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object);
+// `options` say and dropped, wrong types refused, defaults filled in. `duplicates` are paths of fields that occurred
+// twice.
+Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                     json::Value& object);
 
 // The same reports for an applied configuration, which is a part of an object: nothing is dropped or filled in.
-Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates, json::Value& object);
+Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                             json::Value& object);
 
 }  // namespace gangway::apiserver

@@ -15,7 +15,8 @@ constexpr std::string_view kYaml = "application/yaml";
 
 // {"kind":"Pod","apiVersion":"v1", — what stands before the stored bytes, whose own opening brace is dropped.
 std::string type_prefix(const Call& call) {
-  return fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", call.kind->kind, group_version(call.kind->group, call.version->name));
+  return fmt::format(R"({{"kind":"{}","apiVersion":"{}",)", call.kind->kind,
+                     group_version(call.kind->group, call.version->name));
 }
 
 std::string list_metadata(const ListAnswer& answer) {
@@ -51,7 +52,8 @@ Result<std::vector<sys::Buffer>> list_json(const Call& call, const ListAnswer& a
   static const auto comma = sys::make_buffer(",");
   bool partial = call.wanted.form == Form::kPartialMetadata;
   auto kind = partial ? "PartialObjectMetadataList" : call.kind->list_kind;
-  auto version = partial ? "meta.k8s.io/" + call.wanted.form_version : group_version(call.kind->group, call.version->name);
+  auto version =
+      partial ? "meta.k8s.io/" + call.wanted.form_version : group_version(call.kind->group, call.version->name);
   std::vector<sys::Buffer> body;
   body.reserve(2 * answer.items.size() + 2);
   body.push_back(sys::make_buffer(
@@ -112,11 +114,15 @@ Result<std::string> object_json(const Call& call, const api::Version& version) {
   return text;
 }
 
-Result<std::string> encode_object(const Call& call, const api::Version& version) {
+Result<std::string> encode_object(const Call& call, const api::Version& version, bool with_columns) {
   switch (call.wanted.form) {
-    case Form::kTable: return table_json(call, {version}, fmt::format(R"({{"resourceVersion":"{}"}})", version.header->revision));
-    case Form::kPartialMetadata: return partial_metadata(call, version, true);
-    case Form::kObject: break;
+    case Form::kTable:
+      return table_json(call, {version}, fmt::format(R"({{"resourceVersion":"{}"}})", version.header->revision),
+                        with_columns);
+    case Form::kPartialMetadata:
+      return partial_metadata(call, version, true);
+    case Form::kObject:
+      break;
   }
   return object_json(call, version);
 }
@@ -130,7 +136,12 @@ sys::HttpResponse json_response(int status, sys::Buffer body) {
 }
 
 sys::HttpResponse encode_error(const Call* call, const Error& error) {
-  auto response = json_response(http_status(error.reason), sys::make_buffer(json::serialize(status_of(error)) + "\n"));
+  auto status = status_of(error);
+  bool yaml = call && call->wanted.yaml;
+  sys::HttpResponse response;
+  response.status = http_status(error.reason);
+  response.headers.add("Content-Type", std::string(yaml ? kYaml : kJson));
+  response.body.push_back(sys::make_buffer(yaml ? json::to_yaml(status) : json::serialize(status) + "\n"));
   if (error.retry_after_seconds > 0) response.headers.add("Retry-After", std::to_string(error.retry_after_seconds));
   if (error.reason == Reason::kUnauthorized) response.headers.add("WWW-Authenticate", "Bearer");
   if (call) add_warnings(*call, response);

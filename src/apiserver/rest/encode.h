@@ -9,7 +9,7 @@
 namespace gangway::apiserver {
 
 // One object as the call's version, as itself, as a table of one row or as its metadata, as the client wants it.
-Result<std::string> encode_object(const Call& call, const api::Version& version);
+Result<std::string> encode_object(const Call& call, const api::Version& version, bool with_columns = true);
 // The object itself, with apiVersion and kind, whatever form the client wants.
 Result<std::string> object_json(const Call& call, const api::Version& version);
 

@@ -11,31 +11,25 @@
 namespace gangway::apiserver {
 namespace {
 
-Result<std::optional<api::Revision>> read_revision(const Query& query) {
-  auto text = query.get("resourceVersion");
-  if (text.empty()) return std::optional<api::Revision>();
-  api::Revision revision = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return bad_request(fmt::format("resourceVersion: Invalid value: \"{}\": must be a number that the server gave out", text));
-  }
-  return std::optional(revision);
-}
-
 Result<RevisionMatch> read_match(const Query& query, std::vector<Cause>& causes) {
   auto text = query.get("resourceVersionMatch");
   if (text.empty()) return RevisionMatch::kUnset;
-  auto forbid = [&](std::string why) { causes.push_back(Cause{"FieldValueForbidden", "Forbidden: " + why, "resourceVersionMatch"}); };
-  if (query.get("resourceVersion").empty()) forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+  auto forbid = [&](std::string why) {
+    causes.push_back(Cause{"FieldValueForbidden", "Forbidden: " + why, "resourceVersionMatch"});
+  };
+  if (query.get("resourceVersion").empty())
+    forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
   if (!query.get("continue").empty()) forbid("resourceVersionMatch is forbidden when continue is provided");
   if (text == "NotOlderThan") return RevisionMatch::kNotOlderThan;
   if (text == "Exact") {
-    if (query.get("resourceVersion") == "0") forbid("resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+    if (query.get("resourceVersion") == "0")
+      forbid("resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
     return RevisionMatch::kExact;
   }
-  causes.push_back(Cause{"FieldValueNotSupported",
-                         fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"", text),
-                         "resourceVersionMatch"});
+  causes.push_back(
+      Cause{"FieldValueNotSupported",
+            fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"", text),
+            "resourceVersionMatch"});
   return RevisionMatch::kUnset;
 }
 
@@ -45,6 +39,18 @@ Result<void> refuse(std::vector<Cause> causes) {
 }
 
 }  // namespace
+
+Result<std::optional<api::Revision>> read_revision(const Query& query) {
+  auto text = query.get("resourceVersion");
+  if (text.empty()) return std::optional<api::Revision>();
+  api::Revision revision = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return bad_request(
+        fmt::format("resourceVersion: Invalid value: \"{}\": must be a number that the server gave out", text));
+  }
+  return std::optional(revision);
+}
 
 bool Selection::matches(const api::Header& header) const {
   return (ns.empty() || header.name.ns == ns) && (name.empty() || header.name.name == name) && labels.matches(header) &&
@@ -91,30 +97,31 @@ Result<WatchOptions> read_watch_options(const Call& call) {
   auto match = call.query.get("resourceVersionMatch");
   if (call.query.has("sendInitialEvents")) {
     options.send_initial_events = call.query.flag("sendInitialEvents");
-    if (match.empty()) {
+    if (match != "NotOlderThan") {
       causes.push_back(Cause{"FieldValueForbidden",
                              "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
                              "resourceVersionMatch"});
-    } else if (match != "NotOlderThan") {
-      causes.push_back(Cause{"FieldValueNotSupported",
-                             fmt::format("Unsupported value: \"{}\": supported values: \"NotOlderThan\"", match),
-                             "resourceVersionMatch"});
     }
   } else if (!match.empty()) {
-    causes.push_back(Cause{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-                           "resourceVersionMatch"});
+    causes.push_back(
+        Cause{"FieldValueForbidden",
+              "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+              "resourceVersionMatch"});
   }
   GW_CHECKED(refuse(std::move(causes)));
   return options;
 }
 
 std::string encode_continue(const ContinuePoint& point) {
-  json::Object token{{"v", "meta.k8s.io/v1"}, {"rv", point.revision}, {"ns", point.start.ns}, {"start", point.start.name}};
+  json::Object token{
+      {"v", "meta.k8s.io/v1"}, {"rv", point.revision}, {"ns", point.start.ns}, {"start", point.start.name}};
   return base64url_encode(json::serialize(token));
 }
 
 Result<ContinuePoint> decode_continue(std::string_view token) {
-  auto malformed = [] { return bad_request("continue key is not valid: it must be the token that the previous page gave"); };
+  auto malformed = [] {
+    return bad_request("continue key is not valid: it must be the token that the previous page gave");
+  };
   auto bytes = base64url_decode(token);
   if (!bytes) return malformed();
   auto value = json::parse(*bytes);

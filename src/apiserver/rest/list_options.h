@@ -20,6 +20,8 @@ struct Selection {
 };
 
 Result<Selection> read_selection(const Call& call);
+// resourceVersion, where there is one.
+Result<std::optional<api::Revision>> read_revision(const Query& query);
 
 enum class RevisionMatch : std::uint8_t { kUnset, kNotOlderThan, kExact };
 

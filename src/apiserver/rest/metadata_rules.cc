@@ -20,10 +20,12 @@ void check_labels(const json::Value& metadata, std::vector<Cause>& causes) {
   const auto* labels = json::find(metadata, {"labels"});
   if (!labels || !labels->is_object()) return;
   for (const auto& [key, value] : labels->get_object()) {
-    for (const auto& message : names::check_qualified_name(key)) causes.push_back(invalid_value("metadata.labels", key, message));
+    for (const auto& message : names::check_qualified_name(key))
+      causes.push_back(invalid_value("metadata.labels", key, message));
     if (!value.is_string()) continue;
     auto text = std::string_view(value.get_string());
-    for (const auto& message : names::check_label_value(text)) causes.push_back(invalid_value("metadata.labels", text, message));
+    for (const auto& message : names::check_label_value(text))
+      causes.push_back(invalid_value("metadata.labels", text, message));
   }
 }
 
@@ -42,7 +44,8 @@ void check_annotations(const json::Value& metadata, std::vector<Cause>& causes) 
     total += key.size() + (value.is_string() ? value.get_string().size() : 0);
   }
   if (total > kMaxAnnotationBytes) {
-    causes.push_back(Cause{"FieldValueTooLong", fmt::format("Too long: may not be more than {} bytes", kMaxAnnotationBytes),
+    causes.push_back(Cause{"FieldValueTooLong",
+                           fmt::format("Too long: may not be more than {} bytes", kMaxAnnotationBytes),
                            "metadata.annotations"});
   }
 }
@@ -53,42 +56,51 @@ void check_owners(const json::Value& metadata, std::vector<Cause>& causes) {
   std::string_view controller;
   for (const auto& owner : owners->get_array()) {
     auto require = [&](std::string_view key, std::string_view why) {
-      if (json::string_at(owner, {key}).empty()) causes.push_back(invalid_value(fmt::format("metadata.ownerReferences.{}", key), "", why));
+      if (json::string_at(owner, {key}).empty())
+        causes.push_back(invalid_value(fmt::format("metadata.ownerReferences.{}", key), "", why));
     };
     require("apiVersion", "version must not be empty");
-    require("kind", "must not be empty");
-    require("name", "must not be empty");
-    require("uid", "must not be empty");
+    require("kind", "kind must not be empty");
+    require("name", "name must not be empty");
+    require("uid", "uid must not be empty");
     const auto* is_controller = json::find(owner, {"controller"});
     if (!is_controller || !is_controller->is_bool() || !is_controller->get_bool()) continue;
     if (!controller.empty()) {
-      causes.push_back(Cause{"FieldValueInvalid",
-                             fmt::format("Invalid value: Only one reference can have Controller set to true. Found \"true\" in "
-                                         "references for {} and {}",
-                                         controller, json::string_at(owner, {"name"})),
-                             "metadata.ownerReferences"});
+      causes.push_back(
+          Cause{"FieldValueInvalid",
+                fmt::format("Invalid value: Only one reference can have Controller set to true. Found \"true\" in "
+                            "references for {} and {}",
+                            controller, json::string_at(owner, {"name"})),
+                "metadata.ownerReferences"});
     }
     controller = json::string_at(owner, {"name"});
   }
 }
 
-void check_finalizers(const json::Value& metadata, std::vector<Cause>& causes) {
+// Finalizers of built-in kinds must say whose they are.
+void check_finalizers(const json::Value& metadata, bool qualified, std::vector<Cause>& causes) {
   const auto* finalizers = json::find(metadata, {"finalizers"});
   if (!finalizers || !finalizers->is_array()) return;
   bool orphan = false;
   bool foreground = false;
+  std::size_t index = 0;
   for (const auto& finalizer : finalizers->get_array()) {
     if (!finalizer.is_string()) continue;
     std::string_view name = finalizer.get_string();
     for (const auto& message : names::check_qualified_name(name)) {
       causes.push_back(invalid_value("metadata.finalizers", name, message));
     }
+    auto at = fmt::format("metadata.finalizers[{}]", index++);
+    bool standard = name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+    if (qualified && !standard && name.find('/') == std::string_view::npos) {
+      causes.push_back(invalid_value(at, name, "name is neither a standard finalizer name nor is it fully qualified"));
+    }
     orphan |= name == "orphan";
     foreground |= name == "foregroundDeletion";
   }
   if (orphan && foreground) {
-    causes.push_back(invalid_value("metadata.finalizers", "orphan",
-                                   "finalizer orphan and foregroundDeletion cannot be both set"));
+    causes.push_back(
+        invalid_value("metadata.finalizers", "orphan", "finalizer orphan and foregroundDeletion cannot be both set"));
   }
 }
 
@@ -120,7 +132,8 @@ void check_namespace(const Call& call, const json::Value& metadata, std::vector<
     causes.push_back(Cause{"FieldValueRequired", "Required value", "metadata.namespace"});
     return;
   }
-  for (const auto& message : names::check_dns1123_label(ns)) causes.push_back(invalid_value("metadata.namespace", ns, message));
+  for (const auto& message : names::check_dns1123_label(ns))
+    causes.push_back(invalid_value("metadata.namespace", ns, message));
 }
 
 bool same(const json::Value* a, const json::Value* b) {
@@ -133,7 +146,7 @@ bool same(const json::Value* a, const json::Value* b) {
 
 void begin_life(json::Value& object, WallTime now, sys::Entropy& entropy) {
   auto& metadata = json::object_at(object, {"metadata"});
-  for (auto field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"}) {
+  for (auto field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"}) {
     metadata.erase(field);
   }
   metadata["uid"] = sys::new_uid(entropy);
@@ -169,7 +182,8 @@ Result<void> match_location(const Call& call, json::Value& object, bool name_req
   if (!call.info.name.empty()) {
     if (name.empty() && name_required) return bad_request("name must be provided");
     if (!name.empty() && name != call.info.name) {
-      return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
+      return bad_request(
+          fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
     }
   }
   auto ns = json::string_at(object, {"metadata", "namespace"});
@@ -193,7 +207,7 @@ std::vector<Cause> check_metadata(const Call& call, const json::Value& object) {
   check_labels(metadata, causes);
   check_annotations(metadata, causes);
   check_owners(metadata, causes);
-  check_finalizers(metadata, causes);
+  check_finalizers(metadata, call.kind->group.empty(), causes);
   return causes;
 }
 
@@ -213,15 +227,18 @@ std::vector<Cause> check_metadata_update(const json::Value& object, const json::
     std::string added;
     for (const auto& finalizer : finalizers && finalizers->is_array() ? finalizers->get_array() : json::Array()) {
       bool known = false;
-      for (const auto& earlier : before && before->is_array() ? before->get_array() : json::Array()) known |= earlier == finalizer;
-      if (!known && finalizer.is_string()) added += (added.empty() ? "" : ", ") + fmt::format("\"{}\"", std::string_view(finalizer.get_string()));
+      for (const auto& earlier : before && before->is_array() ? before->get_array() : json::Array())
+        known |= earlier == finalizer;
+      if (!known && finalizer.is_string())
+        added += (added.empty() ? "" : ", ") + fmt::format("\"{}\"", std::string_view(finalizer.get_string()));
     }
     if (!added.empty()) {
-      causes.push_back(Cause{"FieldValueForbidden",
-                             fmt::format("Forbidden: no new finalizers can be added if the object is being deleted, found new "
-                                         "finalizers []string{{{}}}",
-                                         added),
-                             "metadata.finalizers"});
+      causes.push_back(
+          Cause{"FieldValueForbidden",
+                fmt::format("Forbidden: no new finalizers can be added if the object is being deleted, found new "
+                            "finalizers []string{{{}}}",
+                            added),
+                "metadata.finalizers"});
     }
   }
   return causes;

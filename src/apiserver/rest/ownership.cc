@@ -36,7 +36,8 @@ void own_fields_of_update(const Call& call, const WriteOptions& options, const j
   json::track_update(old ? *old : call.version->empty, object, field_write(call, options));
 }
 
-Result<Edited> apply_configuration(Call& call, const WriteOptions& options, const json::Value* old, const json::Value& applied) {
+Result<Edited> apply_configuration(Call& call, const WriteOptions& options, const json::Value* old,
+                                   const json::Value& applied) {
   auto write = field_write(call, options);
   GW_TRY(auto outcome, json::apply_configuration(old ? *old : call.version->empty, applied, write, options.force));
   auto quiet = options;

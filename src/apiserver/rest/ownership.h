@@ -11,7 +11,9 @@ namespace gangway::apiserver {
 // Records that `options.manager` made `object` of `old` (null: of nothing) by an update, create or patch.
 void own_fields_of_update(const Call& call, const WriteOptions& options, const json::Value* old, json::Value& object);
 
-// Server-side apply of `applied` to `old` (null: there is nothing yet). Conflicts are a kConflict error with a cause a field.
-Result<Edited> apply_configuration(Call& call, const WriteOptions& options, const json::Value* old, const json::Value& applied);
+// Server-side apply of `applied` to `old` (null: there is nothing yet). Conflicts are a kConflict error with a cause a
+// field.
+Result<Edited> apply_configuration(Call& call, const WriteOptions& options, const json::Value* old,
+                                   const json::Value& applied);
 
 }  // namespace gangway::apiserver

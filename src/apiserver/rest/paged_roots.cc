@@ -16,7 +16,8 @@ void PagedRoots::hold(std::shared_ptr<const store::Root> root, WallTime now) {
 std::shared_ptr<const store::Root> PagedRoots::find(api::Revision revision, WallTime now) {
   std::lock_guard lock(mutex_);
   drop_expired(now);
-  auto at = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return held.root->revision() == revision; });
+  auto at =
+      std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return held.root->revision() == revision; });
   return at == held_.end() ? nullptr : at->root;
 }
 

@@ -14,7 +14,8 @@ namespace gangway::apiserver {
 
 class PagedRoots {
  public:
-  explicit PagedRoots(std::size_t most = 256, Duration lifetime = std::chrono::minutes(5)) : most_(most), lifetime_(lifetime) {}
+  explicit PagedRoots(std::size_t most = 256, Duration lifetime = std::chrono::minutes(5))
+      : most_(most), lifetime_(lifetime) {}
 
   void hold(std::shared_ptr<const store::Root> root, WallTime now);
   // Null once the root was let go.

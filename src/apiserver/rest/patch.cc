@@ -5,6 +5,7 @@
 #include "apiserver/rest/decode.h"
 #include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
+#include "base/quote.h"
 #include "json/json_patch.h"
 #include "json/merge_patch.h"
 #include "json/strategic_merge.h"
@@ -21,8 +22,9 @@ constexpr std::string_view kApplyYaml = "application/apply-patch+yaml";
 Error unsupported(const KindInfo& kind) {
   Error error;
   error.reason = Reason::kUnsupportedMediaType;
-  error.message = fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}{}", kJsonPatch,
-                              kMergePatch, kind.custom ? "" : std::string(kStrategicPatch) + ", ", kApplyYaml);
+  error.message =
+      fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}{}",
+                  kJsonPatch, kMergePatch, kind.custom ? "" : std::string(kStrategicPatch) + ", ", kApplyYaml);
   return error;
 }
 
@@ -57,6 +59,15 @@ Result<void> check_applied_identity(const Call& call, const json::Value& applied
     if (managed.is_array() && !managed.get_array().empty()) return bad_request("metadata.managedFields must be nil");
   }
   return {};
+}
+
+// What is wrong with the outcome of a patch is wrong with the patch.
+Error about_patch(const json::Value& patched, Error error) {
+  if (error.reason != Reason::kBadRequest) return error;
+  return invalid(
+      "", "", "",
+      {Cause{"FieldValueInvalid", fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), error.message),
+             "patch"}});
 }
 
 }  // namespace
@@ -102,19 +113,22 @@ Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch&
     GW_TRY(object, json::apply_strategic_merge_patch(old, patch.body, call.version->schema));
   }
   if (!object.is_object()) return bad_request("the patched object is not an object any more");
-  GW_CHECKED(conform(call, options, patch.duplicates, object));
+  auto conforming = conform(call, options, patch.duplicates, object);
+  if (!conforming) return about_patch(object, std::move(conforming.error()));
   return Edited{std::move(object), false};
 }
 
 Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const Patch& patch) {
   auto applied = patch.body;
   if (auto uid = json::string_at(applied, {"metadata", "uid"}); !uid.empty()) {
-    return conflict(*call.kind, call.info.name,
-                    fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found", uid));
+    return conflict(
+        *call.kind, call.info.name,
+        fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found", uid));
   }
   if (!json::string_at(applied, {"metadata", "resourceVersion"}).empty()) return not_found(*call.kind, call.info.name);
   if (auto name = json::string_at(applied, {"metadata", "name"}); !name.empty() && name != call.info.name) {
-    return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
+    return bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
   }
   GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
   json::object_at(applied, {"metadata"})["name"] = call.info.name;

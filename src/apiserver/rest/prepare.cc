@@ -14,21 +14,6 @@
 namespace gangway::apiserver {
 namespace {
 
-Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& policy) {
-  auto may = [&call, &policy](std::string_view verb, std::string_view group, std::string_view resource, std::string_view name) {
-    Attributes attributes;
-    attributes.user = call.user;
-    attributes.verb = verb;
-    attributes.is_resource = true;
-    attributes.group = group;
-    attributes.resource = resource;
-    attributes.name = name;
-    attributes.ns = call.info.ns;
-    return policy.authorize(attributes).allowed;
-  };
-  return Facts{state, *call.registry, call.user, call.now, may, &policy};
-}
-
 // Objects may be made and changed only in a namespace that exists, and made only in one that is not on its way out.
 Result<void> check_namespace_life(const Call& call, const store::Root& state) {
   if (!call.kind->namespaced) return {};
@@ -44,10 +29,12 @@ Result<void> check_namespace_life(const Call& call, const store::Root& state) {
   Error error;
   error.reason = Reason::kForbidden;
   auto name = call.info.name;
-  error.message = fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
-                              call.kind->qualified_resource(), name, call.info.ns);
+  error.message =
+      fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
+                  call.kind->qualified_resource(), name, call.info.ns);
   error.subject = Subject{call.kind->group, call.kind->plural, name, ""};
-  error.causes.push_back(Cause{"NamespaceTerminating", fmt::format("namespace {} is being terminated", call.info.ns), "metadata.namespace"});
+  error.causes.push_back(Cause{"NamespaceTerminating", fmt::format("namespace {} is being terminated", call.info.ns),
+                               "metadata.namespace"});
   return error;
 }
 
@@ -70,7 +57,9 @@ void set_generation(json::Value& object, const json::Value* old, GenerationRule 
   if (rule == GenerationRule::kSpec) {
     changed = differs("spec");
   } else {
-    auto counts = [](std::string_view key) { return key != "metadata" && key != "status" && key != "apiVersion" && key != "kind"; };
+    auto counts = [](std::string_view key) {
+      return key != "metadata" && key != "status" && key != "apiVersion" && key != "kind";
+    };
     for (const auto& [key, value] : object.as_object()) changed |= counts(key) && differs(key);
     for (const auto& [key, value] : old->as_object()) changed |= counts(key) && differs(key);
   }
@@ -83,13 +72,15 @@ Result<void> validate(Call& call, Review& review) {
     auto more = check_metadata_update(review.object, *review.old);
     causes.insert(causes.end(), more.begin(), more.end());
   }
-  auto by_schema = json::validate(review.object, *call.version->schema, call.kind->custom ? json::Dialect::kCustom : json::Dialect::kBuiltin, review.old);
+  auto by_schema = json::validate(review.object, *call.version->schema,
+                                  call.kind->custom ? json::Dialect::kCustom : json::Dialect::kBuiltin, review.old);
   causes.insert(causes.end(), by_schema.begin(), by_schema.end());
   if (call.kind->strategy->validate) call.kind->strategy->validate(review);
   causes.insert(causes.end(), review.causes.begin(), review.causes.end());
   call.warnings.insert(call.warnings.end(), review.warnings.begin(), review.warnings.end());
   if (causes.empty()) return {};
-  return invalid(call.kind->group, call.kind->kind, json::string_at(review.object, {"metadata", "name"}), std::move(causes));
+  return invalid(call.kind->group, call.kind->kind, json::string_at(review.object, {"metadata", "name"}),
+                 std::move(causes));
 }
 
 // What a dry run answers: the object as it would be stored, without having been.
@@ -108,13 +99,15 @@ Result<void> check_preconditions(const Call& call, const json::Value& object, co
   auto uid = json::string_at(object, {"metadata", "uid"});
   auto old_uid = json::string_at(old, {"metadata", "uid"});
   if (!uid.empty() && uid != old_uid) {
-    return conflict(*call.kind, call.info.name, fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, old_uid));
+    return conflict(*call.kind, call.info.name,
+                    fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, old_uid));
   }
   auto revision = json::string_at(object, {"metadata", "resourceVersion"});
   if (revision.empty() || revision == "0") {
     if (call.kind->strategy->unconditional_update) return {};
-    return invalid(call.kind->group, call.kind->kind, call.info.name,
-                   {Cause{"FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"}});
+    return invalid(call.kind->group, call.kind->plural, call.info.name,
+                   {Cause{"FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
+                          "metadata.resourceVersion"}});
   }
   if (revision != json::string_at(old, {"metadata", "resourceVersion"})) {
     return conflict(*call.kind, call.info.name,
@@ -139,7 +132,8 @@ void separate_status(const Call& call, json::Value& object, const json::Value& o
   if (call.info.subresource != "status") return;
   auto status = fields.contains("status") ? std::optional(std::move(fields["status"])) : std::nullopt;
   auto metadata = std::move(fields["metadata"]);
-  auto managed = json::find(metadata, {"managedFields"}) ? std::optional(*json::find(metadata, {"managedFields"})) : std::nullopt;
+  auto managed =
+      json::find(metadata, {"managedFields"}) ? std::optional(*json::find(metadata, {"managedFields"})) : std::nullopt;
   fields = old.as_object();
   if (status) {
     fields["status"] = std::move(*status);
@@ -164,6 +158,22 @@ bool may_go(const json::Value& object) {
 
 }  // namespace
 
+Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& policy) {
+  auto may = [&call, &policy](std::string_view verb, std::string_view group, std::string_view resource,
+                              std::string_view name) {
+    Attributes attributes;
+    attributes.user = call.user;
+    attributes.verb = verb;
+    attributes.is_resource = true;
+    attributes.group = group;
+    attributes.resource = resource;
+    attributes.name = name;
+    attributes.ns = call.info.ns;
+    return policy.authorize(attributes).allowed;
+  };
+  return Facts{state, *call.registry, call.user, call.now, may, &policy};
+}
+
 Result<json::Value> open_version(const Call& call, const api::Version& version) {
   GW_TRY(auto object, json::parse(*version.json));
   if (call.kind->strategy->from_storage) call.kind->strategy->from_storage(object);
@@ -179,9 +189,12 @@ api::Draft close_object(const Call& call, json::Value object) {
   return draft_of(*call.kind, object);
 }
 
-api::Draft draft_of(const KindInfo& kind, const json::Value& object) { return api::make_draft(object, kind.header_fields); }
+api::Draft draft_of(const KindInfo& kind, const json::Value& object) {
+  return api::make_draft(object, kind.header_fields);
+}
 
-void add_claims(const KindInfo& kind, const json::Value* old, const json::Value* object, std::vector<store::Write>& writes) {
+void add_claims(const KindInfo& kind, const json::Value* old, const json::Value* object,
+                std::vector<store::Write>& writes) {
   if (!kind.strategy->claims) return;
   auto before = old ? kind.strategy->claims(*old) : std::vector<std::string>();
   auto after = object ? kind.strategy->claims(*object) : std::vector<std::string>();
@@ -203,6 +216,8 @@ void add_claims(const KindInfo& kind, const json::Value* old, const json::Value*
 Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::Value object, bool managed_fields_done,
                                 const store::Root& state, const PrepareEnv& env) {
   GW_CHECKED(match_location(call, object, false));
+  if (!json::string_at(object, {"metadata", "resourceVersion"}).empty())
+    return unforeseen("resourceVersion should not be set on objects to be created");
   begin_life(object, call.now, env.entropy);
   if (!managed_fields_done) own_fields_of_update(call, options, nullptr, object);
   auto policy = env.policy();
@@ -215,15 +230,20 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
   if (strategy.prepare) strategy.prepare(review);
   set_generation(object, nullptr, strategy.generation);
   GW_CHECKED(validate(call, review));
-  if (options.dry_run) return preview_of(call, std::move(object), true);
   auto name = std::string(json::string_at(object, {"metadata", "name"}));
+  if (options.dry_run) {
+    if (state.get({call.kind->storage_name, {call.kind->namespaced ? call.info.ns : std::string(), name}}))
+      return already_exists(*call.kind, name);
+    return preview_of(call, std::move(object), true);
+  }
   Prepared prepared;
   prepared.created = true;
   std::vector<store::Write> claims;
   add_claims(*call.kind, nullptr, &object, claims);
   auto draft = close_object(call, std::move(object));
   api::ObjectName location{call.kind->namespaced ? call.info.ns : std::string(), std::move(name)};
-  prepared.writes.push_back({{call.kind->storage_name, std::move(location)}, store::Write::Effect::kPut, api::Revision(0), std::move(draft)});
+  prepared.writes.push_back(
+      {{call.kind->storage_name, std::move(location)}, store::Write::Effect::kPut, api::Revision(0), std::move(draft)});
   std::move(claims.begin(), claims.end(), std::back_inserter(prepared.writes));
   return prepared;
 }
@@ -249,7 +269,8 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
   set_generation(object, &old, strategy.generation);
   GW_CHECKED(validate(call, review));
   if (options.dry_run) {
-    object.as_object()["metadata"].as_object()["resourceVersion"] = json::string_at(old, {"metadata", "resourceVersion"});
+    object.as_object()["metadata"].as_object()["resourceVersion"] =
+        json::string_at(old, {"metadata", "resourceVersion"});
     return preview_of(call, std::move(object), false);
   }
   Prepared prepared;

@@ -1,7 +1,7 @@
 // Preparing a write: everything between a client's wish and the bytes to commit, as a pure step over one state.
 //
-// The outcome depends only on the call, the state and the random uid; when the commit finds that the state has moved on,
-// the step is simply done again.
+// The outcome depends only on the call, the state and the random uid; when the commit finds that the state has moved
+// on, the step is simply done again.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ namespace gangway::apiserver {
 // (`preview`).
 struct Prepared {
   std::vector<store::Write> writes;  // one transaction; the first is the object that is answered
-  api::Version unchanged;  // the write would change nothing: this is what is there
-  api::Version preview;    // dry run
+  api::Version unchanged;            // the write would change nothing: this is what is there
+  api::Version preview;              // dry run
   bool created = false;
-  bool gone = false;       // the object is no more after this write
+  bool gone = false;  // the object is no more after this write
 };
 
 // The new object, given the old one in the form of the call's version. An apply also decides the managed fields.
@@ -45,12 +45,17 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
                                 const PrepareEnv& env);
 
 Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, const api::ObjectName& name,
-                                const store::Root& state);
+                                const store::Root& state, const PrepareEnv& env);
 
-// Where the claims of objects (addresses, ports) are kept: one entry a claim, so that the store itself refuses a second.
+// What strategies may know about a write. `policy` must outlive it.
+Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& policy);
+
+// Where the claims of objects (addresses, ports) are kept: one entry a claim, so that the store itself refuses a
+// second.
 inline constexpr std::string_view kClaims = "claims.gangway.dev/internal";
 // Adds the writes that turn the claims of `old` into those of `object`; null: there is no such object.
-void add_claims(const KindInfo& kind, const json::Value* old, const json::Value* object, std::vector<store::Write>& writes);
+void add_claims(const KindInfo& kind, const json::Value* old, const json::Value* object,
+                std::vector<store::Write>& writes);
 
 // A stored version as a tree, in the form of the call's version, with apiVersion and kind.
 Result<json::Value> open_version(const Call& call, const api::Version& version);

@@ -25,14 +25,16 @@ Error expired(std::string message) {
 }
 
 // The state a list shows: that of its token, the exact one it asks for, or the newest.
-Result<std::shared_ptr<const store::Root>> state_for(const ListOptions& options, const std::optional<ContinuePoint>& point,
-                                                     const std::shared_ptr<const store::Root>& newest, PagedRoots& paged,
-                                                     WallTime now) {
+Result<std::shared_ptr<const store::Root>> state_for(const ListOptions& options,
+                                                     const std::optional<ContinuePoint>& point,
+                                                     const std::shared_ptr<const store::Root>& newest,
+                                                     PagedRoots& paged, WallTime now) {
   if (point) {
     if (point->revision == newest->revision()) return newest;
     if (auto held = paged.find(point->revision, now)) return held;
-    return expired("The provided continue parameter is too old to display a consistent list result. You can start a new list "
-                   "without the continue parameter.");
+    return expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+        "without the continue parameter.");
   }
   if (!options.revision || *options.revision == 0) return newest;
   if (*options.revision > newest->revision()) return too_large(*options.revision, newest->revision());
@@ -70,7 +72,11 @@ std::int64_t remaining_after(const store::ObjectMap& objects, const Selection& s
 }  // namespace
 
 void Resources::get(const CallPtr& call, const Done& done) const {
-  auto version = store_.root()->get(call->object_key());
+  auto root = store_.root();
+  auto wanted = read_revision(call->query);
+  if (!wanted) return done(wanted.error());
+  if (*wanted && **wanted > root->revision()) return done(too_large(**wanted, root->revision()));
+  auto version = root->get(call->object_key());
   if (!version) return done(not_found(*call->kind, call->info.name));
   done(Answer{200, ObjectAnswer{std::move(version)}});
 }

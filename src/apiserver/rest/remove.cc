@@ -15,14 +15,16 @@ constexpr std::string_view kForeground = "foregroundDeletion";
 
 Result<void> check_preconditions(const Call& call, const DeleteOptions& options, const api::Header& header) {
   if (!options.uid.empty() && options.uid != header.uid) {
-    return conflict(*call.kind, header.name.name,
-                    fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", options.uid, header.uid));
+    return conflict(
+        *call.kind, header.name.name,
+        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", options.uid, header.uid));
   }
   auto revision = std::to_string(header.revision);
   if (!options.revision.empty() && options.revision != revision) {
-    return conflict(*call.kind, header.name.name,
-                    fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
-                                options.revision, revision));
+    return conflict(
+        *call.kind, header.name.name,
+        fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
+                    options.revision, revision));
   }
   return {};
 }
@@ -55,12 +57,14 @@ bool stays(const json::Value& object, std::int64_t grace) {
 // Marks the object as being deleted. False when it already was, and would not end any sooner.
 bool mark_deleted(const Call& call, json::Value& object, std::int64_t grace) {
   auto& metadata = json::object_at(object, {"metadata"});
-  if (const auto* before = metadata.if_contains("deletionGracePeriodSeconds"); before && metadata.contains("deletionTimestamp")) {
+  bool first = !metadata.contains("deletionTimestamp");
+  if (const auto* before = metadata.if_contains("deletionGracePeriodSeconds");
+      before && metadata.contains("deletionTimestamp")) {
     if (before->is_int64() && before->get_int64() <= grace) return false;
   }
   metadata["deletionTimestamp"] = to_rfc3339(call.now + std::chrono::seconds(grace));
   metadata["deletionGracePeriodSeconds"] = grace;
-  if (auto* generation = metadata.if_contains("generation"); generation && generation->is_int64()) {
+  if (auto* generation = metadata.if_contains("generation"); first && generation && generation->is_int64()) {
     *generation = generation->get_int64() + 1;
   }
   if (call.kind->strategy->on_delete) call.kind->strategy->on_delete(object);
@@ -70,12 +74,18 @@ bool mark_deleted(const Call& call, json::Value& object, std::int64_t grace) {
 }  // namespace
 
 Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, const api::ObjectName& name,
-                                const store::Root& state) {
+                                const store::Root& state, const PrepareEnv& env) {
   auto current = state.get({call.kind->storage_name, name});
   if (!current) return not_found(*call.kind, name.name);
   GW_CHECKED(check_preconditions(call, options, *current.header));
   GW_TRY(auto object, open_version(call, current));
   auto before = object;
+  if (call.kind->strategy->admit) {
+    auto policy = env.policy();
+    auto facts = facts_for(call, state, *policy);
+    Review review{Operation::kDelete, *call.kind, call.info.subresource, &before, object, facts, {}, {}};
+    GW_CHECKED(call.kind->strategy->admit(review));
+  }
   set_propagation_finalizer(object, options.propagation);
   const auto* strategy = call.kind->strategy;
   auto grace = strategy->grace_seconds ? strategy->grace_seconds(object, options.grace_seconds) : 0;
@@ -88,8 +98,8 @@ Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, 
       return prepared;
     }
   } else {
-    // What watchers and the client get is the object as it was, not the mark that nobody could have seen.
-    object = std::move(before);
+    // Unless it had time to go, what watchers and the client get is the object as it was.
+    if (!strategy->grace_seconds) object = std::move(before);
     prepared.gone = true;
   }
   if (options.dry_run) {
@@ -122,8 +132,8 @@ void Resources::remove(const CallPtr& call, const Done& done) {
   auto gone = std::make_shared<bool>(false);
   commit(
       call,
-      [call, options = *options, gone](const store::Root& state) {
-        auto prepared = prepare_remove(*call, options, call->object_name(), state);
+      [this, call, options = *options, gone](const store::Root& state) {
+        auto prepared = prepare_remove(*call, options, call->object_name(), state, env_);
         *gone = prepared && prepared->gone;
         return prepared;
       },
@@ -144,13 +154,14 @@ void Resources::remove_collection(const CallPtr& call, const Done& done) {
     std::size_t outstanding;
     std::optional<Error> error;
   };
-  auto progress = std::make_shared<Progress>(Progress{{store_.root()->revision(), {}, "", -1}, selected->size(), std::nullopt});
+  auto progress =
+      std::make_shared<Progress>(Progress{{store_.root()->revision(), {}, "", -1}, selected->size(), std::nullopt});
   if (selected->empty()) return done(Answer{200, std::move(progress->deleted)});
   for (const auto& version : *selected) {
     commit(
         call,
-        [call, options = *options, name = version.header->name](const store::Root& state) {
-          return prepare_remove(*call, options, name, state);
+        [this, call, options = *options, name = version.header->name](const store::Root& state) {
+          return prepare_remove(*call, options, name, state, env_);
         },
         [progress, done](Result<Answer> answer) {
           if (answer) {

@@ -1,7 +1,7 @@
 // Resources: the generic REST machine. Every verb on every stored kind, built-in or custom.
 //
-// Reads are answered from the published root on the caller's loop. Writes are prepared there against the head, committed
-// on the API loop and answered on the caller's loop. Thread-safe: all state is in the store and in values.
+// Reads are answered from the published root on the caller's loop. Writes are prepared there against the head,
+// committed on the API loop and answered on the caller's loop. Thread-safe: all state is in the store and in values.
 #pragma once
 
 #include <functional>
@@ -42,10 +42,12 @@ class Resources {
   static Result<std::vector<api::Version>> select(const Call& call, const store::Root& state);
 
   store::Store& store() const { return store_; }
+  const PrepareEnv& env() const { return env_; }
 
  private:
   void try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt, const Done& done);
-  void create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create, Edit edit, const Done& done);
+  void create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create, Edit edit,
+                      const Done& done);
 
   store::Store& store_;
   sys::EventLoop& api_loop_;

@@ -35,7 +35,8 @@ api::Version at_revision(const api::Version& version, api::Revision revision) {
 
 class WatchStream final : public sys::BodyStream {
  public:
-  WatchStream(CallPtr call, store::Store& store, WatchOptions options) : call_(std::move(call)), options_(std::move(options)) {
+  WatchStream(CallPtr call, store::Store& store, WatchOptions options)
+      : call_(std::move(call)), options_(std::move(options)) {
     published_ = store.on_publish(call_->here, [this] { wake(); });
     auto seconds = options_.timeout_seconds.value_or(kDefaultTimeoutSeconds);
     timeout_ = call_->here.run_after(std::chrono::seconds(seconds), [this] {
@@ -99,7 +100,7 @@ class WatchStream final : public sys::BodyStream {
 
   template <class Emit>
   void emit_object(Emit& emit, std::string_view type, const api::Version& version) {
-    auto object = encode_object(*call_, version);
+    auto object = encode_object(*call_, version, std::exchange(first_, false));
     if (object) {
       emit(frame(type, *object));
     } else {
@@ -133,15 +134,17 @@ class WatchStream final : public sys::BodyStream {
     json::Object metadata{{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}};
     if (ends_initial_events) metadata["annotations"] = json::Object{{kInitialEventsEnd, "true"}};
     if (call_->wanted.form == Form::kTable) {
-      return frame("BOOKMARK", json::serialize(json::Object{{"kind", "Table"},
-                                                            {"apiVersion", "meta.k8s.io/" + call_->wanted.form_version},
-                                                            {"metadata", json::Object{{"resourceVersion", std::to_string(revision)}}},
-                                                            {"columnDefinitions", nullptr},
-                                                            {"rows", json::Array()}}));
+      return frame("BOOKMARK", json::serialize(json::Object{
+                                   {"kind", "Table"},
+                                   {"apiVersion", "meta.k8s.io/" + call_->wanted.form_version},
+                                   {"metadata", json::Object{{"resourceVersion", std::to_string(revision)}}},
+                                   {"columnDefinitions", nullptr},
+                                   {"rows", json::Array()}}));
     }
-    return frame("BOOKMARK", json::serialize(json::Object{{"kind", call_->kind->kind},
-                                                          {"apiVersion", group_version(call_->kind->group, call_->version->name)},
-                                                          {"metadata", std::move(metadata)}}));
+    return frame("BOOKMARK",
+                 json::serialize(json::Object{{"kind", call_->kind->kind},
+                                              {"apiVersion", group_version(call_->kind->group, call_->version->name)},
+                                              {"metadata", std::move(metadata)}}));
   }
 
   const CallPtr call_;
@@ -151,6 +154,7 @@ class WatchStream final : public sys::BodyStream {
   std::unique_ptr<store::Cursor> cursor_;
   std::optional<Error> failure_;
   bool over_ = false;
+  bool first_ = true;
   bool bookmark_due_ = false;
   sys::Task waker_;
   std::unique_ptr<sys::Subscription> published_;
@@ -161,6 +165,7 @@ class WatchStream final : public sys::BodyStream {
 }  // namespace
 
 Result<std::unique_ptr<sys::BodyStream>> open_watch(const CallPtr& call, store::Store& store) {
+  if (auto revision = read_revision(call->query); !revision) return unforeseen(revision.error().message);
   GW_TRY(auto options, read_watch_options(*call));
   auto root = store.root();
   bool from_now = !options.revision || *options.revision == 0;
@@ -175,7 +180,8 @@ Result<std::unique_ptr<sys::BodyStream>> open_watch(const CallPtr& call, store::
       return error;
     }
     GW_TRY(auto objects, Resources::select(*call, *root));
-    stream->begin_with(std::move(objects), root->revision(), options.send_initial_events.value_or(false) && options.bookmarks);
+    stream->begin_with(std::move(objects), root->revision(),
+                       options.send_initial_events.value_or(false) && options.bookmarks);
   }
   auto cursor = store.watch(call->kind->storage_name, start);
   if (cursor) {

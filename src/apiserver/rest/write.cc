@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/rest/decode.h"
+#include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/patch.h"
 #include "apiserver/rest/resources.h"
 #include "apiserver/status.h"
@@ -13,7 +14,9 @@ namespace {
 // Each round means that someone else's write to the same object got in first; as many in a row mean a fight over it.
 constexpr int kMostAttempts = 20;
 
-ObjectAnswer object_answer(api::Version version) { return ObjectAnswer{std::move(version)}; }
+ObjectAnswer object_answer(api::Version version) {
+  return ObjectAnswer{std::move(version)};
+}
 
 }  // namespace
 
@@ -24,7 +27,8 @@ void Resources::commit(const CallPtr& call, Prepare prepare, const Done& done) {
   try_commit(call, std::make_shared<Prepare>(std::move(prepare)), 1, done);
 }
 
-void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt, const Done& done) {
+void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt,
+                           const Done& done) {
   auto warnings_before = call->warnings.size();
   auto prepared = (*prepare)(*store_.head());
   if (!prepared) return done(prepared.error());
@@ -37,23 +41,25 @@ void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& 
   api_loop_.post([this, call, prepare, attempt, done, created, writes, warnings_before] {
     auto key = writes->front().key;
     auto durability = call->kind->durability;
-    store_.commit(std::move(*writes), durability,
-                  [this, call, prepare, attempt, done, created, key, warnings_before](Result<store::Committed> committed) {
-                    call->here.post([this, call, prepare, attempt, done, created, key, warnings_before,
-                                     committed = std::move(committed)]() mutable {
-                      if (committed) return done(Answer{created ? 201 : 200, object_answer(committed->versions.front())});
-                      auto reason = committed.error().reason;
-                      // What exists may also be a claim (an address, a port) that the next attempt will not make again.
-                      if (reason == Reason::kAlreadyExists && store_.head()->get(key)) return done(already_exists(*call->kind, key.object.name));
-                      bool stale = reason == Reason::kConflict || reason == Reason::kNotFound || reason == Reason::kAlreadyExists;
-                      if (!stale) return done(committed.error());
-                      if (attempt < kMostAttempts) {
-                        call->warnings.resize(warnings_before);
-                        return try_commit(call, prepare, attempt + 1, done);
-                      }
-                      done(conflict(*call->kind, key.object.name, "too many others are writing to it; try again"));
-                    });
-                  });
+    store_.commit(
+        std::move(*writes), durability,
+        [this, call, prepare, attempt, done, created, key, warnings_before](Result<store::Committed> committed) {
+          call->here.post([this, call, prepare, attempt, done, created, key, warnings_before,
+                           committed = std::move(committed)]() mutable {
+            if (committed) return done(Answer{created ? 201 : 200, object_answer(committed->versions.front())});
+            auto reason = committed.error().reason;
+            // What exists may also be a claim (an address, a port) that the next attempt will not make again.
+            if (reason == Reason::kAlreadyExists && store_.head()->get(key))
+              return done(already_exists(*call->kind, key.object.name));
+            bool stale = reason == Reason::kConflict || reason == Reason::kNotFound || reason == Reason::kAlreadyExists;
+            if (!stale) return done(committed.error());
+            if (attempt < kMostAttempts) {
+              call->warnings.resize(warnings_before);
+              return try_commit(call, prepare, attempt + 1, done);
+            }
+            done(conflict(*call->kind, key.object.name, "too many others are writing to it; try again"));
+          });
+        });
   });
 }
 
@@ -84,18 +90,21 @@ void Resources::update(const CallPtr& call, const Done& done) {
   if (!options) return done(options.error());
   auto object = decode_body(*call, *options);
   if (!object) return done(object.error());
+  if (auto matched = match_location(*call, *object, true); !matched) return done(matched.error());
   std::optional<json::Value> to_create;
   if (call->kind->strategy->create_on_update && call->info.subresource.empty()) to_create = *object;
   auto replace = [object = std::move(*object)](const json::Value&) -> Result<Edited> { return Edited{object, false}; };
   create_or_edit(call, *options, std::move(to_create), replace, done);
 }
 
-void Resources::create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create, Edit edit,
-                               const Done& done) {
+void Resources::create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create,
+                               Edit edit, const Done& done) {
   commit(
       call,
-      [this, call, options = std::move(options), to_create = std::move(to_create), edit = std::move(edit)](const store::Root& state) {
-        if (to_create && !state.get(call->object_key())) return prepare_create(*call, options, *to_create, false, state, env_);
+      [this, call, options = std::move(options), to_create = std::move(to_create),
+       edit = std::move(edit)](const store::Root& state) {
+        if (to_create && !state.get(call->object_key()))
+          return prepare_create(*call, options, *to_create, false, state, env_);
         return prepare_update(*call, options, edit, state, env_);
       },
       done);

@@ -19,7 +19,13 @@ Result<void> admit(Review& review) {
   return forbidden(review, "this namespace may not be deleted");
 }
 
-// The label is set here rather than with the defaults, because a generated name is known only now.
+void add_defaults(json::Value& object) {
+  if (auto name = std::string(json::string_at(object, {"metadata", "name"})); !name.empty()) {
+    json::object_at(object, {"metadata", "labels"})[kNameLabel] = name;
+  }
+}
+
+// The label is set here too, because a generated name is known only now.
 void prepare(Review& review) {
   auto& object = review.object;
   json::object_at(object, {"metadata", "labels"})[kNameLabel] = json::string_at(object, {"metadata", "name"});
@@ -65,12 +71,15 @@ void validate(Review& review) {
 
 void on_delete(json::Value& object) {
   json::object_at(object, {"status"})["phase"] = "Terminating";
+  // A namespace takes as long as its contents do.
+  json::object_at(object, {"metadata"}).erase("deletionGracePeriodSeconds");
 }
 
 }  // namespace
 
 const Strategy& namespace_strategy() {
-  static const Strategy strategy{.admit = admit,
+  static const Strategy strategy{.add_defaults = add_defaults,
+                                 .admit = admit,
                                  .prepare = prepare,
                                  .validate = validate,
                                  .on_delete = on_delete,

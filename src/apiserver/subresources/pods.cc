@@ -21,7 +21,8 @@ Result<json::Value> read_object(const Call& call, std::string_view kind) {
 
 void answer_success(const Done& done, Result<Answer> answer) {
   if (!answer) return done(std::move(answer));
-  json::Object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Success"}, {"code", 201}};
+  json::Object status{
+      {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Success"}, {"code", 201}};
   done(json_answer(status, 201));
 }
 
@@ -29,7 +30,10 @@ void set_scheduled(json::Value& pod, WallTime now) {
   auto& status = json::object_at(pod, {"status"});
   auto& conditions = status["conditions"];
   if (!conditions.is_array()) conditions = json::Array();
-  json::Object scheduled{{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", to_rfc3339(now)}};
+  json::Object scheduled{{"type", "PodScheduled"},
+                         {"status", "True"},
+                         {"lastProbeTime", nullptr},
+                         {"lastTransitionTime", to_rfc3339(now)}};
   for (auto& condition : conditions.get_array()) {
     if (json::string_at(condition, {"type"}) != "PodScheduled") continue;
     condition = std::move(scheduled);
@@ -41,13 +45,17 @@ void set_scheduled(json::Value& pod, WallTime now) {
 Result<Edited> bind(const Call& call, const json::Value& binding, const json::Value& old) {
   auto node = json::string_at(binding, {"target", "name"});
   if (json::find(old, {"metadata", "deletionTimestamp"})) {
-    return conflict(*call.kind, call.info.name, fmt::format("pod {} is being deleted, cannot be assigned to a host", call.info.name));
+    return conflict(*call.kind, call.info.name,
+                    fmt::format("pod {} is being deleted, cannot be assigned to a host", call.info.name));
   }
   if (auto bound = json::string_at(old, {"spec", "nodeName"}); !bound.empty()) {
-    return conflict(*call.kind, call.info.name, fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, bound));
+    return conflict(*call.kind, call.info.name,
+                    fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, bound));
   }
-  if (const auto* gates = json::find(old, {"spec", "schedulingGates"}); gates && gates->is_array() && !gates->get_array().empty()) {
-    return conflict(*call.kind, call.info.name, fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
+  if (const auto* gates = json::find(old, {"spec", "schedulingGates"});
+      gates && gates->is_array() && !gates->get_array().empty()) {
+    return conflict(*call.kind, call.info.name,
+                    fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
   }
   auto pod = old;
   auto& metadata = json::object_at(pod, {"metadata"});
@@ -55,7 +63,8 @@ Result<Edited> bind(const Call& call, const json::Value& binding, const json::Va
     if (auto wanted = json::string_at(binding, {"metadata", field}); !wanted.empty()) metadata[field] = wanted;
   }
   json::object_at(pod, {"spec"})["nodeName"] = node;
-  if (const auto* annotations = json::find(binding, {"metadata", "annotations"}); annotations && annotations->is_object()) {
+  if (const auto* annotations = json::find(binding, {"metadata", "annotations"});
+      annotations && annotations->is_object()) {
     auto& target = json::object_at(pod, {"metadata", "annotations"});
     for (const auto& [key, value] : annotations->get_object()) target[key] = value;
   }
@@ -67,8 +76,10 @@ Error too_many_disruptions(std::string_view budget, std::int64_t desired, std::i
   Error error;
   error.reason = Reason::kTooManyRequests;
   error.message = "Cannot evict pod as it would violate the pod's disruption budget.";
-  error.causes.push_back(Cause{"DisruptionBudget",
-                               fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", budget, desired, healthy), ""});
+  error.causes.push_back(Cause{
+      "DisruptionBudget",
+      fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", budget, desired, healthy),
+      ""});
   return error;
 }
 
@@ -85,7 +96,9 @@ Result<std::optional<Budget>> budget_of(const store::Root& state, const api::Hea
     if (!selector) continue;
     auto parsed = api::read_label_selector(*selector);
     if (!parsed || !parsed->matches(pod)) continue;
-    if (found) return internal_error("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    if (found)
+      return internal_error(
+          "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
     found = Budget{version, std::move(object)};
   }
   return found;
@@ -93,7 +106,8 @@ Result<std::optional<Budget>> budget_of(const store::Root& state, const api::Hea
 
 bool needs_no_budget(const json::Value& pod) {
   auto phase = json::string_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || json::find(pod, {"metadata", "deletionTimestamp"});
+  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" ||
+         json::find(pod, {"metadata", "deletionTimestamp"});
 }
 
 // The write that takes one disruption off the budget.
@@ -105,7 +119,8 @@ Result<store::Write> charge(const Call& call, Budget budget, std::string_view po
   const auto& name = budget.version.header->name;
   if (number("observedGeneration") < budget.version.header->generation) {
     auto error = too_many_disruptions(name.name, number("desiredHealthy"), number("currentHealthy"));
-    error.causes.front().message = fmt::format("The disruption budget {} is still being processed by the server.", name.name);
+    error.causes.front().message =
+        fmt::format("The disruption budget {} is still being processed by the server.", name.name);
     error.retry_after_seconds = 10;
     return error;
   }
@@ -116,13 +131,15 @@ Result<store::Write> charge(const Call& call, Budget budget, std::string_view po
   json::object_at(budget.object, {"status", "disruptedPods"})[pod_name] = to_rfc3339(call.now);
   auto resolved = call.registry->resolve("policy", "v1", "poddisruptionbudgets");
   auto draft = draft_of(*resolved->kind, budget.object);
-  return store::Write{{std::string(kBudgets), name}, store::Write::Effect::kPut, budget.version.header->revision, std::move(draft)};
+  return store::Write{
+      {std::string(kBudgets), name}, store::Write::Effect::kPut, budget.version.header->revision, std::move(draft)};
 }
 
-Result<Prepared> evict(const Call& call, const DeleteOptions& options, const store::Root& state) {
+Result<Prepared> evict(const Call& call, const DeleteOptions& options, const store::Root& state,
+                       const PrepareEnv& env) {
   auto current = state.get(call.object_key());
   if (!current) return not_found(*call.kind, call.info.name);
-  GW_TRY(auto prepared, prepare_remove(call, options, call.object_name(), state));
+  GW_TRY(auto prepared, prepare_remove(call, options, call.object_name(), state, env));
   GW_TRY(auto pod, json::parse(*current.json));
   if (needs_no_budget(pod)) return prepared;
   GW_TRY(auto budget, budget_of(state, *current.header));
@@ -142,12 +159,17 @@ void serve_binding(Resources& resources, const CallPtr& call, const Done& done) 
   std::vector<Cause> causes;
   auto kind = json::string_at(*binding, {"target", "kind"});
   if (!kind.empty() && kind != "Node") {
-    causes.push_back(Cause{"FieldValueNotSupported", fmt::format("Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind), "target.kind"});
+    causes.push_back(Cause{"FieldValueNotSupported",
+                           fmt::format("Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind),
+                           "target.kind"});
   }
-  if (json::string_at(*binding, {"target", "name"}).empty()) causes.push_back(Cause{"FieldValueRequired", "Required value", "target.name"});
-  if (!causes.empty()) return done(invalid("", "Binding", json::string_at(*binding, {"metadata", "name"}), std::move(causes)));
+  if (json::string_at(*binding, {"target", "name"}).empty())
+    causes.push_back(Cause{"FieldValueRequired", "Required value", "target.name"});
+  if (!causes.empty())
+    return done(invalid("", "Binding", json::string_at(*binding, {"metadata", "name"}), std::move(causes)));
   resources.edit(
-      call, *options, [call, binding = std::move(*binding)](const json::Value& old) { return bind(*call, binding, old); },
+      call, *options,
+      [call, binding = std::move(*binding)](const json::Value& old) { return bind(*call, binding, old); },
       [done](Result<Answer> answer) { answer_success(done, std::move(answer)); });
 }
 
@@ -166,7 +188,8 @@ void serve_eviction(Resources& resources, const CallPtr& call, const Done& done)
   auto eviction = read_object(*call, "Eviction");
   if (!eviction) return done(eviction.error());
   auto name = json::string_at(*eviction, {"metadata", "name"});
-  if (!name.empty() && name != call->info.name) return done(bad_request("name in URL does not match name in Eviction object"));
+  if (!name.empty() && name != call->info.name)
+    return done(bad_request("name in URL does not match name in Eviction object"));
   DeleteOptions options;
   if (const auto* given = json::find(*eviction, {"deleteOptions"}); given && given->is_object()) {
     auto parsed = delete_options_of(*given);
@@ -175,7 +198,8 @@ void serve_eviction(Resources& resources, const CallPtr& call, const Done& done)
   }
   options.dry_run |= call->query.get("dryRun") == "All";
   resources.commit(
-      call, [call, options](const store::Root& state) { return evict(*call, options, state); },
+      call,
+      [&resources, call, options](const store::Root& state) { return evict(*call, options, state, resources.env()); },
       [done](Result<Answer> answer) { answer_success(done, std::move(answer)); });
 }
 
@@ -189,7 +213,8 @@ void serve_finalize(Resources& resources, const CallPtr& call, const Done& done)
       [body = std::move(*body)](const json::Value& old) -> Result<Edited> {
         auto object = old;
         const auto* finalizers = json::find(body, {"spec", "finalizers"});
-        json::object_at(object, {"spec"})["finalizers"] = finalizers && finalizers->is_array() ? *finalizers : json::Value(json::Array());
+        json::object_at(object, {"spec"})["finalizers"] =
+            finalizers && finalizers->is_array() ? *finalizers : json::Value(json::Array());
         if (auto revision = json::string_at(body, {"metadata", "resourceVersion"}); !revision.empty()) {
           json::object_at(object, {"metadata"})["resourceVersion"] = revision;
         }

@@ -38,7 +38,8 @@ json::Value& make_way(json::Value& object, const std::vector<std::string>& path)
 }
 
 std::string selector_of(const json::Value& object, const ScalePaths& paths) {
-  if (const auto* text = walk(object, paths.selector_text); text && text->is_string()) return std::string(text->get_string());
+  if (const auto* text = walk(object, paths.selector_text); text && text->is_string())
+    return std::string(text->get_string());
   const auto* selector = walk(object, paths.selector_object);
   if (!selector) return "";
   auto parsed = api::read_label_selector(*selector);
@@ -54,8 +55,11 @@ json::Value scale_of(const json::Value& object, const ScalePaths& paths) {
   if (auto replicas = number_at(object, paths.spec_replicas); replicas != 0) spec["replicas"] = replicas;
   json::Object status{{"replicas", number_at(object, paths.status_replicas)}};
   if (auto selector = selector_of(object, paths); !selector.empty()) status["selector"] = selector;
-  return json::Object{{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"metadata", std::move(metadata)},
-                      {"spec", std::move(spec)}, {"status", std::move(status)}};
+  return json::Object{{"kind", "Scale"},
+                      {"apiVersion", "autoscaling/v1"},
+                      {"metadata", std::move(metadata)},
+                      {"spec", std::move(spec)},
+                      {"status", std::move(status)}};
 }
 
 Result<std::int64_t> wanted_replicas(const Call& call, const json::Value& scale) {
@@ -67,7 +71,8 @@ Result<std::int64_t> wanted_replicas(const Call& call, const json::Value& scale)
   if (replicas->get_int64() < 0) {
     return invalid("autoscaling", "Scale", call.info.name,
                    {Cause{"FieldValueInvalid",
-                          fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas->get_int64()), "spec.replicas"}});
+                          fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas->get_int64()),
+                          "spec.replicas"}});
   }
   return replicas->get_int64();
 }
@@ -107,7 +112,8 @@ void serve_scale(Resources& resources, const CallPtr& call, const Done& done) {
   } else {
     auto body = read_body(*call, "io.k8s.api.autoscaling.v1.Scale");
     if (!body) return done(body.error());
-    if (auto kind = json::string_at(body->value, {"kind"}); !body->value.is_object() || (!kind.empty() && kind != "Scale")) {
+    if (auto kind = json::string_at(body->value, {"kind"});
+        !body->value.is_object() || (!kind.empty() && kind != "Scale")) {
       return done(bad_request(fmt::format("the body must be a Scale (got kind \"{}\")", kind)));
     }
     change = [scale = std::move(body->value)](const json::Value&) -> Result<json::Value> { return scale; };

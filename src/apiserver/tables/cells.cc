@@ -13,7 +13,8 @@ std::string selector_text(const json::Value* selector) {
   if (!selector || !selector->is_object()) return std::string(kNone);
   std::vector<std::string> terms;
   for (const auto& [key, value] : object_of(*selector, {"matchLabels"})) {
-    terms.push_back(fmt::format("{}={}", std::string_view(key), value.is_string() ? std::string_view(value.get_string()) : ""));
+    terms.push_back(
+        fmt::format("{}={}", std::string_view(key), value.is_string() ? std::string_view(value.get_string()) : ""));
   }
   for (const auto& expression : array_at(*selector, {"matchExpressions"})) {
     auto key = json::string_at(expression, {"key"});
@@ -32,12 +33,15 @@ namespace {
 
 using json::Value;
 
-Value age(const Value& object, WallTime now) { return Value(age_of(json::string_at(object, {"metadata", "creationTimestamp"}), now)); }
+Value age(const Value& object, WallTime now) {
+  return Value(age_of(json::string_at(object, {"metadata", "creationTimestamp"}), now));
+}
 
 // "a=b,c=d" of a plain map of labels.
 std::string labels_text(const json::Object& labels) {
   std::vector<std::string> terms;
-  for (const auto& [key, value] : labels) terms.push_back(fmt::format("{}={}", std::string_view(key), std::string_view(value.as_string())));
+  for (const auto& [key, value] : labels)
+    terms.push_back(fmt::format("{}={}", std::string_view(key), std::string_view(value.as_string())));
   std::sort(terms.begin(), terms.end());
   return or_none(joined(terms, [](const auto& term) { return term; }));
 }
@@ -49,18 +53,23 @@ Value ready_of_wanted(const Value& object, WallTime) {
 }
 
 Value template_containers(const Value& object, WallTime) {
-  return Value(joined(array_at(object, {"spec", "template", "spec", "containers"}), [](const auto& c) { return text_at(c, {"name"}); }));
+  return Value(joined(array_at(object, {"spec", "template", "spec", "containers"}),
+                      [](const auto& c) { return text_at(c, {"name"}); }));
 }
 
 Value template_images(const Value& object, WallTime) {
-  return Value(joined(array_at(object, {"spec", "template", "spec", "containers"}), [](const auto& c) { return text_at(c, {"image"}); }));
+  return Value(joined(array_at(object, {"spec", "template", "spec", "containers"}),
+                      [](const auto& c) { return text_at(c, {"image"}); }));
 }
 
-Value label_selector(const Value& object, WallTime) { return Value(selector_text(json::find(object, {"spec", "selector"}))); }
+Value label_selector(const Value& object, WallTime) {
+  return Value(selector_text(json::find(object, {"spec", "selector"})));
+}
 
 Value job_completions(const Value& job, WallTime) {
   auto succeeded = int_at(job, {"status", "succeeded"});
-  if (json::find(job, {"spec", "completions"})) return Value(fmt::format("{}/{}", succeeded, int_at(job, {"spec", "completions"})));
+  if (json::find(job, {"spec", "completions"}))
+    return Value(fmt::format("{}/{}", succeeded, int_at(job, {"spec", "completions"})));
   auto parallelism = int_at(job, {"spec", "parallelism"});
   return Value(parallelism > 1 ? fmt::format("{}/1 of {}", succeeded, parallelism) : fmt::format("{}/1", succeeded));
 }
@@ -106,7 +115,8 @@ Value node_roles(const Value& node, WallTime) {
   for (const auto& [key, value] : object_of(node, {"metadata", "labels"})) {
     std::string_view label = key;
     if (label.starts_with(kPrefix) && label.size() > kPrefix.size()) roles.emplace_back(label.substr(kPrefix.size()));
-    if (label == "kubernetes.io/role" && value.is_string() && !value.get_string().empty()) roles.emplace_back(value.get_string());
+    if (label == "kubernetes.io/role" && value.is_string() && !value.get_string().empty())
+      roles.emplace_back(value.get_string());
   }
   std::sort(roles.begin(), roles.end());
   return Value(or_none(joined(roles, [](const auto& role) { return role; })));
@@ -118,18 +128,25 @@ Value node_address(const Value& node, std::string_view type) {
   }
   return Value(kNone);
 }
-Value node_internal_ip(const Value& node, WallTime) { return node_address(node, "InternalIP"); }
-Value node_external_ip(const Value& node, WallTime) { return node_address(node, "ExternalIP"); }
+Value node_internal_ip(const Value& node, WallTime) {
+  return node_address(node, "InternalIP");
+}
+Value node_external_ip(const Value& node, WallTime) {
+  return node_address(node, "ExternalIP");
+}
 
-// Services and their endpoints ------------------------------------------------------------------------------------------
+// Services and their endpoints
+// ------------------------------------------------------------------------------------------
 
 Value service_external_ip(const Value& service, WallTime) {
   auto type = json::string_at(service, {"spec", "type"});
-  auto external = joined(array_at(service, {"spec", "externalIPs"}), [](const auto& ip) { return std::string(ip.as_string()); });
+  auto external =
+      joined(array_at(service, {"spec", "externalIPs"}), [](const auto& ip) { return std::string(ip.as_string()); });
   if (type == "ExternalName") return Value(text_at(service, {"spec", "externalName"}));
   if (type != "LoadBalancer") return Value(or_none(external));
-  auto balanced = joined(array_at(service, {"status", "loadBalancer", "ingress"}),
-                         [](const auto& ingress) { return text_at(ingress, {"ip"}, json::string_at(ingress, {"hostname"})); });
+  auto balanced = joined(array_at(service, {"status", "loadBalancer", "ingress"}), [](const auto& ingress) {
+    return text_at(ingress, {"ip"}, json::string_at(ingress, {"hostname"}));
+  });
   if (balanced.empty() && external.empty()) return Value("<pending>");
   return Value(balanced.empty() || external.empty() ? balanced + external : balanced + "," + external);
 }
@@ -139,17 +156,21 @@ Value service_ports(const Value& service, WallTime) {
     auto node_port = int_at(port, {"nodePort"});
     auto number = int_at(port, {"port"});
     auto protocol = text_at(port, {"protocol"}, "TCP");
-    return node_port > 0 ? fmt::format("{}:{}/{}", number, node_port, protocol) : fmt::format("{}/{}", number, protocol);
+    return node_port > 0 ? fmt::format("{}:{}/{}", number, node_port, protocol)
+                         : fmt::format("{}/{}", number, protocol);
   })));
 }
 
-Value service_selector(const Value& service, WallTime) { return Value(labels_text(object_of(service, {"spec", "selector"}))); }
+Value service_selector(const Value& service, WallTime) {
+  return Value(labels_text(object_of(service, {"spec", "selector"})));
+}
 
 // The first three addresses and how many more there are.
 std::string shortened(const std::vector<std::string>& addresses) {
   constexpr std::size_t kShown = 3;
   if (addresses.empty()) return std::string(kNone);
-  std::vector<std::string> shown(addresses.begin(), addresses.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, addresses.size())));
+  std::vector<std::string> shown(addresses.begin(),
+                                 addresses.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, addresses.size())));
   auto text = joined(shown, [](const auto& address) { return address; });
   return addresses.size() > kShown ? fmt::format("{} + {} more...", text, addresses.size() - kShown) : text;
 }
@@ -171,7 +192,8 @@ Value slice_ports(const Value& slice, WallTime) {
   const auto& ports = array_at(slice, {"ports"});
   if (ports.empty()) return Value(kUnset);
   std::vector<std::string> texts;
-  for (const auto& port : ports) texts.push_back(json::find(port, {"port"}) ? std::to_string(int_at(port, {"port"})) : "*");
+  for (const auto& port : ports)
+    texts.push_back(json::find(port, {"port"}) ? std::to_string(int_at(port, {"port"})) : "*");
   return Value(shortened(texts));
 }
 
@@ -190,8 +212,12 @@ Value slice_addresses(const Value& slice, WallTime) {
 Value config_map_keys(const Value& map, WallTime) {
   return Value(object_of(map, {"data"}).size() + object_of(map, {"binaryData"}).size());
 }
-Value secret_keys(const Value& secret, WallTime) { return Value(object_of(secret, {"data"}).size()); }
-Value service_account_secrets(const Value& account, WallTime) { return Value(array_at(account, {"secrets"}).size()); }
+Value secret_keys(const Value& secret, WallTime) {
+  return Value(object_of(secret, {"data"}).size());
+}
+Value service_account_secrets(const Value& account, WallTime) {
+  return Value(array_at(account, {"secrets"}).size());
+}
 
 // Events --------------------------------------------------------------------------------------------------------------
 
@@ -212,8 +238,12 @@ std::string_view first_time_of(const Value& event) {
   return {};
 }
 
-Value event_last_seen(const Value& event, WallTime now) { return Value(age_of(last_time_of(event), now)); }
-Value event_first_seen(const Value& event, WallTime now) { return Value(age_of(first_time_of(event), now)); }
+Value event_last_seen(const Value& event, WallTime now) {
+  return Value(age_of(last_time_of(event), now));
+}
+Value event_first_seen(const Value& event, WallTime now) {
+  return Value(age_of(first_time_of(event), now));
+}
 
 Value event_object(const Value& event, WallTime) {
   auto kind = text_at(event, {"involvedObject", "kind"});
@@ -222,7 +252,9 @@ Value event_object(const Value& event, WallTime) {
   return Value(name.empty() ? kind : fmt::format("{}/{}", kind, name));
 }
 
-Value event_subobject(const Value& event, WallTime) { return Value(text_at(event, {"involvedObject", "fieldPath"})); }
+Value event_subobject(const Value& event, WallTime) {
+  return Value(text_at(event, {"involvedObject", "fieldPath"}));
+}
 
 Value event_source(const Value& event, WallTime) {
   auto component = text_at(event, {"source", "component"}, json::string_at(event, {"reportingComponent"}));
@@ -249,13 +281,17 @@ std::string access_modes(const json::Array& modes) {
       {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
   std::string text;
   for (const auto& [mode, letters] : kShort) {
-    if (std::none_of(modes.begin(), modes.end(), [m = mode](const Value& v) { return v.is_string() && v.get_string() == m; })) continue;
+    if (std::none_of(modes.begin(), modes.end(),
+                     [m = mode](const Value& v) { return v.is_string() && v.get_string() == m; }))
+      continue;
     text += (text.empty() ? "" : ",") + std::string(letters);
   }
   return text;
 }
 
-Value volume_access_modes(const Value& volume, WallTime) { return Value(access_modes(array_at(volume, {"spec", "accessModes"}))); }
+Value volume_access_modes(const Value& volume, WallTime) {
+  return Value(access_modes(array_at(volume, {"spec", "accessModes"})));
+}
 
 Value volume_status(const Value& object, WallTime) {
   if (json::find(object, {"metadata", "deletionTimestamp"})) return Value("Terminating");
@@ -264,7 +300,8 @@ Value volume_status(const Value& object, WallTime) {
 
 Value volume_claim(const Value& volume, WallTime) {
   if (!json::find(volume, {"spec", "claimRef"})) return Value("");
-  return Value(text_at(volume, {"spec", "claimRef", "namespace"}) + "/" + text_at(volume, {"spec", "claimRef", "name"}));
+  return Value(text_at(volume, {"spec", "claimRef", "namespace"}) + "/" +
+               text_at(volume, {"spec", "claimRef", "name"}));
 }
 
 Value volume_class(const Value& object, WallTime) {
@@ -274,7 +311,9 @@ Value volume_class(const Value& object, WallTime) {
 }
 
 // A claim has a capacity and modes only once it is bound to a volume.
-bool is_bound(const Value& claim) { return !json::string_at(claim, {"spec", "volumeName"}).empty(); }
+bool is_bound(const Value& claim) {
+  return !json::string_at(claim, {"spec", "volumeName"}).empty();
+}
 Value claim_capacity(const Value& claim, WallTime) {
   return Value(is_bound(claim) ? text_at(claim, {"status", "capacity", "storage"}) : "");
 }
@@ -305,26 +344,65 @@ Value binding_subjects(const Value& binding, std::string_view kind) {
   }
   return Value(joined(names, [](const auto& name) { return name; }, ", "));
 }
-Value binding_users(const Value& binding, WallTime) { return binding_subjects(binding, "User"); }
-Value binding_groups(const Value& binding, WallTime) { return binding_subjects(binding, "Group"); }
-Value binding_service_accounts(const Value& binding, WallTime) { return binding_subjects(binding, "ServiceAccount"); }
+Value binding_users(const Value& binding, WallTime) {
+  return binding_subjects(binding, "User");
+}
+Value binding_groups(const Value& binding, WallTime) {
+  return binding_subjects(binding, "Group");
+}
+Value binding_service_accounts(const Value& binding, WallTime) {
+  return binding_subjects(binding, "ServiceAccount");
+}
 
 }  // namespace
 }  // namespace cells
 
 CellFunction cell_function(std::string_view name) {
 #define GW_CELL(function) {#function, &cells::function}
-  static const std::map<std::string_view, CellFunction> functions{
-      GW_CELL(age), GW_CELL(pod_ready), GW_CELL(pod_status), GW_CELL(pod_restarts), GW_CELL(pod_ip), GW_CELL(pod_readiness_gates),
-      GW_CELL(ready_of_wanted), GW_CELL(template_containers), GW_CELL(template_images), GW_CELL(label_selector),
-      GW_CELL(job_completions), GW_CELL(job_duration), GW_CELL(job_status), GW_CELL(node_status), GW_CELL(node_roles),
-      GW_CELL(node_internal_ip), GW_CELL(node_external_ip), GW_CELL(service_external_ip), GW_CELL(service_ports),
-      GW_CELL(service_selector), GW_CELL(endpoints_addresses), GW_CELL(slice_ports), GW_CELL(slice_addresses),
-      GW_CELL(config_map_keys), GW_CELL(secret_keys), GW_CELL(service_account_secrets), GW_CELL(event_last_seen),
-      GW_CELL(event_first_seen), GW_CELL(event_object), GW_CELL(event_subobject), GW_CELL(event_source), GW_CELL(event_message),
-      GW_CELL(event_count), GW_CELL(volume_access_modes), GW_CELL(volume_status), GW_CELL(volume_claim), GW_CELL(volume_class),
-      GW_CELL(claim_capacity), GW_CELL(claim_access_modes), GW_CELL(storage_class_name), GW_CELL(binding_role),
-      GW_CELL(binding_users), GW_CELL(binding_groups), GW_CELL(binding_service_accounts)};
+  static const std::map<std::string_view, CellFunction> functions{GW_CELL(age),
+                                                                  GW_CELL(pod_ready),
+                                                                  GW_CELL(pod_status),
+                                                                  GW_CELL(pod_restarts),
+                                                                  GW_CELL(pod_ip),
+                                                                  GW_CELL(pod_readiness_gates),
+                                                                  GW_CELL(ready_of_wanted),
+                                                                  GW_CELL(template_containers),
+                                                                  GW_CELL(template_images),
+                                                                  GW_CELL(label_selector),
+                                                                  GW_CELL(job_completions),
+                                                                  GW_CELL(job_duration),
+                                                                  GW_CELL(job_status),
+                                                                  GW_CELL(node_status),
+                                                                  GW_CELL(node_roles),
+                                                                  GW_CELL(node_internal_ip),
+                                                                  GW_CELL(node_external_ip),
+                                                                  GW_CELL(service_external_ip),
+                                                                  GW_CELL(service_ports),
+                                                                  GW_CELL(service_selector),
+                                                                  GW_CELL(endpoints_addresses),
+                                                                  GW_CELL(slice_ports),
+                                                                  GW_CELL(slice_addresses),
+                                                                  GW_CELL(config_map_keys),
+                                                                  GW_CELL(secret_keys),
+                                                                  GW_CELL(service_account_secrets),
+                                                                  GW_CELL(event_last_seen),
+                                                                  GW_CELL(event_first_seen),
+                                                                  GW_CELL(event_object),
+                                                                  GW_CELL(event_subobject),
+                                                                  GW_CELL(event_source),
+                                                                  GW_CELL(event_message),
+                                                                  GW_CELL(event_count),
+                                                                  GW_CELL(volume_access_modes),
+                                                                  GW_CELL(volume_status),
+                                                                  GW_CELL(volume_claim),
+                                                                  GW_CELL(volume_class),
+                                                                  GW_CELL(claim_capacity),
+                                                                  GW_CELL(claim_access_modes),
+                                                                  GW_CELL(storage_class_name),
+                                                                  GW_CELL(binding_role),
+                                                                  GW_CELL(binding_users),
+                                                                  GW_CELL(binding_groups),
+                                                                  GW_CELL(binding_service_accounts)};
 #undef GW_CELL
   auto at = functions.find(name);
   return at == functions.end() ? nullptr : at->second;

@@ -55,7 +55,9 @@ std::string joined(const Container& elements, TextOf text_of, std::string_view s
   return text;
 }
 
-inline std::string or_none(std::string text) { return text.empty() ? std::string(kNone) : text; }
+inline std::string or_none(std::string text) {
+  return text.empty() ? std::string(kNone) : text;
+}
 
 // "a=b,c in (d,e)" of a LabelSelector, "<none>" when it is empty.
 std::string selector_text(const json::Value* selector);

@@ -22,7 +22,9 @@ struct Summary {
 };
 
 // Init containers that keep running beside the others count with them.
-bool is_sidecar(const json::Value& container) { return json::string_at(container, {"restartPolicy"}) == "Always"; }
+bool is_sidecar(const json::Value& container) {
+  return json::string_at(container, {"restartPolicy"}) == "Always";
+}
 
 bool sidecar_named(const json::Value& pod, std::string_view name) {
   for (const auto& container : array_at(pod, {"spec", "initContainers"})) {
@@ -64,7 +66,8 @@ bool summarize_init(const json::Value& pod, Summary& summary) {
     }
     if (terminated) {
       summary.reason = "Init:" + termination_reason(*terminated);
-    } else if (waiting && !json::string_at(*waiting, {"reason"}).empty() && json::string_at(*waiting, {"reason"}) != "PodInitializing") {
+    } else if (waiting && !json::string_at(*waiting, {"reason"}).empty() &&
+               json::string_at(*waiting, {"reason"}) != "PodInitializing") {
       summary.reason = "Init:" + text_at(*waiting, {"reason"});
     } else {
       summary.reason = fmt::format("Init:{}/{}", index - 1, total);
@@ -107,7 +110,8 @@ void summarize_containers(const json::Value& pod, Summary& summary) {
 
 bool scheduling_gated(const json::Value& pod) {
   for (const auto& condition : array_at(pod, {"status", "conditions"})) {
-    if (json::string_at(condition, {"type"}) == "PodScheduled") return json::string_at(condition, {"reason"}) == "SchedulingGated";
+    if (json::string_at(condition, {"type"}) == "PodScheduled")
+      return json::string_at(condition, {"reason"}) == "SchedulingGated";
   }
   return false;
 }
@@ -118,7 +122,8 @@ Summary summarize(const json::Value& pod) {
   if (auto reason = json::string_at(pod, {"status", "reason"}); !reason.empty()) summary.reason = reason;
   if (scheduling_gated(pod)) summary.reason = "SchedulingGated";
   summary.containers = array_at(pod, {"spec", "containers"}).size();
-  for (const auto& container : array_at(pod, {"spec", "initContainers"})) summary.containers += is_sidecar(container) ? 1 : 0;
+  for (const auto& container : array_at(pod, {"spec", "initContainers"}))
+    summary.containers += is_sidecar(container) ? 1 : 0;
   if (!summarize_init(pod, summary) || has_true_condition(pod, "Initialized")) summarize_containers(pod, summary);
   auto phase = json::string_at(pod, {"status", "phase"});
   if (json::find(pod, {"metadata", "deletionTimestamp"})) {
@@ -138,7 +143,9 @@ json::Value pod_ready(const json::Value& pod, WallTime) {
   return json::Value(fmt::format("{}/{}", summary.ready, summary.containers));
 }
 
-json::Value pod_status(const json::Value& pod, WallTime) { return json::Value(summarize(pod).reason); }
+json::Value pod_status(const json::Value& pod, WallTime) {
+  return json::Value(summarize(pod).reason);
+}
 
 json::Value pod_restarts(const json::Value& pod, WallTime now) {
   auto summary = summarize(pod);

@@ -23,13 +23,18 @@ json::Array column_definitions(const ServedVersion& version) {
 }
 
 // What a path column shows: one value as it is, several joined, an age for dates.
-json::Value path_cell(const Column& column, const json::Value& object, WallTime now) {
+json::Value path_cell(const Column& column, const json::Value& object, bool custom, WallTime now) {
   auto found = column.path->find(object);
-  if (found.empty() || found.front()->is_null()) {
-    return column.none.empty() ? json::Value(nullptr) : json::Value(column.none);
+  bool missing = found.empty() || found.front()->is_null();
+  if (!custom) {
+    // Built-in kinds show a value as it is, and something even where there is none.
+    if (!missing && !(found.front()->is_string() && found.front()->get_string().empty())) return *found.front();
+    return column.none;
   }
+  if (missing) return nullptr;
   if (column.type == "date") {
-    return found.front()->is_string() ? json::Value(age_of(found.front()->get_string(), now)) : json::Value("<invalid>");
+    return found.front()->is_string() ? json::Value(age_of(found.front()->get_string(), now))
+                                      : json::Value("<invalid>");
   }
   if (found.size() == 1) {
     const auto& value = *found.front();
@@ -44,9 +49,9 @@ json::Value path_cell(const Column& column, const json::Value& object, WallTime 
   return json::Value(text);
 }
 
-json::Value cell_of(const Column& column, const json::Value& object, WallTime now) {
+json::Value cell_of(const Column& column, const json::Value& object, bool custom, WallTime now) {
   if (column.cell) return column.cell(object, now);
-  return path_cell(column, object, now);
+  return path_cell(column, object, custom, now);
 }
 
 enum class RowObject : std::uint8_t { kNone, kMetadata, kObject };
@@ -62,8 +67,9 @@ Result<RowObject> row_object(const Call& call) {
 Result<json::Value> row_of(const Call& call, const api::Version& version, RowObject include) {
   GW_TRY(auto object, json::parse(*version.json));
   json::Array cells;
-  for (const auto& column : call.version->columns) cells.push_back(cell_of(column, object, call.now));
-  json::Object row{{"cells", std::move(cells)}};
+  for (const auto& column : call.version->columns)
+    cells.push_back(cell_of(column, object, call.kind->custom, call.now));
+  json::Object row{{"cells", std::move(cells)}, {"object", nullptr}};
   if (include == RowObject::kMetadata) {
     row["object"] = json::Object{{"kind", "PartialObjectMetadata"},
                                  {"apiVersion", "meta.k8s.io/" + call.wanted.form_version},
@@ -76,10 +82,13 @@ Result<json::Value> row_of(const Call& call, const api::Version& version, RowObj
 
 }  // namespace
 
-Result<std::string> table_json(const Call& call, const std::vector<api::Version>& objects, std::string_view list_metadata) {
+Result<std::string> table_json(const Call& call, const std::vector<api::Version>& objects,
+                               std::string_view list_metadata, bool with_columns) {
   GW_TRY(auto include, row_object(call));
-  auto text = fmt::format(R"({{"kind":"Table","apiVersion":"meta.k8s.io/{}","metadata":{},"columnDefinitions":{},"rows":[)",
-                          call.wanted.form_version, list_metadata, json::serialize(column_definitions(*call.version)));
+  auto columns = with_columns ? json::serialize(column_definitions(*call.version)) : std::string("null");
+  auto text =
+      fmt::format(R"({{"kind":"Table","apiVersion":"meta.k8s.io/{}","metadata":{},"columnDefinitions":{},"rows":[)",
+                  call.wanted.form_version, list_metadata, columns);
   bool first = true;
   for (const auto& version : objects) {
     GW_TRY(auto row, row_of(call, version, include));

@@ -48,12 +48,18 @@ def differences(real: Any, ours: Any, path: str = "") -> Iterator[Difference]:
             yield from differences(real.get(key, ABSENT), ours.get(key, ABSENT), below)
     elif isinstance(real, list) and isinstance(ours, list):
         if path.endswith("details.causes"):
-            real, ours = sorted(real, key=_cause_order), sorted(ours, key=_cause_order)
+            real, ours = _distinct_causes(real), _distinct_causes(ours)
         for index in range(max(len(real), len(ours))):
             below = f"{path}.{index}"
             yield from differences(_at(real, index), _at(ours, index), below)
     elif (real != ours or type(real) is not type(ours)) and not _same_saying(path, real, ours):
         yield Difference(path, real, ours)  # types apart, because to Python 1 is True and 1.0
+
+
+def _distinct_causes(causes: list[Any]) -> list[Any]:
+    """In one order, and each once: the real server repeats some."""
+    ordered = sorted(causes, key=_cause_order)
+    return [cause for index, cause in enumerate(ordered) if index == 0 or cause != ordered[index - 1]]
 
 
 def _at(items: list[Any], index: int) -> Any:

@@ -39,19 +39,27 @@ class Tally:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    open: int = 0  # differ, and are on the list of those that still do
 
     def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped + self.open} skipped"
 
 
 class Comparison:
     def __init__(
-        self, real: Server, subject: Server, known: list[KnownDifference], patience: float, quiet: bool
+        self,
+        real: Server,
+        subject: Server,
+        known: list[KnownDifference],
+        patience: float,
+        quiet: bool,
+        still_open: frozenset[str] = frozenset(),
     ) -> None:
         self._sides = [(server.endpoint, Client(server.endpoint)) for server in (real, subject)]
         self._known = known
         self._patience = patience
         self._quiet = quiet
+        self._still_open = still_open
 
     def run(self, cases: Iterable[Case]) -> Tally:
         tally = Tally()
@@ -62,17 +70,23 @@ class Comparison:
                     print(f"SKIP {case.title}: {case.skip}", flush=True)
                     continue
                 verdict = self._compare(case, pool)
+                is_open = case.title in self._still_open
                 tally.passed += verdict.passed
-                tally.failed += not verdict.passed
-                self._report(verdict)
+                tally.open += is_open and not verdict.passed
+                tally.failed += not is_open and not verdict.passed
+                if is_open and verdict.passed:
+                    print(f"NOTE open.txt: {case.title!r} is the same by now")
+                self._report(verdict, is_open)
         return tally
 
-    def _report(self, verdict: Verdict) -> None:
+    def _report(self, verdict: Verdict, is_open: bool) -> None:
         if verdict.passed:
             if not self._quiet:
                 print(f"ok   {verdict.case.title}", flush=True)
             return
-        print(f"FAIL {verdict.case.title}")
+        if is_open and self._quiet:
+            return
+        print(f"{'OPEN' if is_open else 'FAIL'} {verdict.case.title}")
         for line in verdict.complaints[:DIFFERENCES_SHOWN]:
             print(f"    {line}")
         if (more := len(verdict.complaints) - DIFFERENCES_SHOWN) > 0:

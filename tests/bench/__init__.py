@@ -1,0 +1,1 @@
+"""Measures Gangway and the real Kubernetes API server side by side."""

@@ -11,8 +11,9 @@ namespace gangway::apiserver {
 namespace {
 
 constexpr std::string_view kObjectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-const std::vector<std::string> kUsualVerbs{"create", "delete", "deletecollection", "get",
-                                           "list",   "patch",  "update",           "watch"};
+// In the order in which the real server lists them.
+const std::vector<std::string> kUsualVerbs{"delete", "deletecollection", "get",    "list",
+                                           "patch",  "create",           "update", "watch"};
 const std::vector<std::string> kEditVerbs{"get", "patch", "update"};
 
 std::string text(const json::Value& value, std::string_view key, std::string_view otherwise = "") {

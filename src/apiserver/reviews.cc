@@ -166,6 +166,8 @@ void Reviews::create_token(const CallPtr& call, const Done& done) const {
   auto body = read_body(*call);
   if (!body) return done(body.error());
   if (!body->value.is_object()) return done(bad_request("the body must be a TokenRequest"));
+  body->value.as_object()["apiVersion"] = "authentication.k8s.io/v1";
+  body->value.as_object()["kind"] = "TokenRequest";
   auto issued = parts_.tokens.issue(call->object_name(), std::move(body->value), *parts_.store.root(), call->now,
                                     sys::new_uid(parts_.entropy));
   if (!issued) return done(issued.error());

@@ -20,12 +20,11 @@ Error malformed(std::size_t index, std::string what) {
   return bad_request("error decoding patch: operation " + std::to_string(index) + ": " + std::move(what));
 }
 
-Error does_not_fit(std::size_t index, const Operation& operation, std::string what) {
+// Kubernetes says no more than this; kubectl prints it word for word.
+Error does_not_fit() {
   Error error;
   error.reason = Reason::kInvalid;
-  error.message = "the server rejected our request due to an error in our request: JSON patch operation " +
-                  std::to_string(index) + " (" + std::string(operation.name) + " \"" + operation.path.to_string() +
-                  "\"): " + std::move(what);
+  error.message = "the server rejected our request due to an error in our request";
   return error;
 }
 
@@ -183,7 +182,7 @@ Result<Value> apply_json_patch(Value document, const Value& patch, const JsonPat
   Patcher patcher(document, limits);
   for (std::size_t index = 0; index < parsed.size(); ++index) {
     Result<void> applied = patcher.apply(parsed[index]);
-    if (!applied) return does_not_fit(index, parsed[index], std::move(applied).error().message);
+    if (!applied) return does_not_fit();
   }
   return document;
 }

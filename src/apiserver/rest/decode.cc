@@ -96,6 +96,7 @@ Result<json::Value> decode_body(Call& call, const WriteOptions& options) {
   auto parsed = read_body(call);
   if (!parsed && parsed.error().reason != Reason::kBadRequest) return parsed.error();
   if (!parsed) return cannot_handle(call, parsed.error().message);
+  if (parsed->value.is_null() && !call.kind->custom) parsed->value = json::Object();  // as an empty body of a Go type
   if (!parsed->value.is_object()) return cannot_handle(call, "the body must be an object");
   GW_CHECKED(check_identity(call, parsed->value));
   GW_CHECKED(conform(call, options, parsed->duplicates, parsed->value));

@@ -19,9 +19,11 @@ std::string type_prefix(const Call& call) {
                      group_version(call.kind->group, call.version->name));
 }
 
-std::string list_metadata(const ListAnswer& answer) {
+std::string list_metadata(const Call& call, const ListAnswer& answer) {
   auto metadata = fmt::format(R"({{"resourceVersion":"{}")", answer.revision);
-  if (!answer.continue_token.empty()) metadata += fmt::format(R"(,"continue":"{}")", answer.continue_token);
+  // Lists of custom resources always have the field.
+  bool always = call.kind->custom && call.wanted.form == Form::kObject;
+  if (always || !answer.continue_token.empty()) metadata += fmt::format(R"(,"continue":"{}")", answer.continue_token);
   if (answer.remaining >= 0) metadata += fmt::format(R"(,"remainingItemCount":{})", answer.remaining);
   return metadata + "}";
 }
@@ -56,8 +58,8 @@ Result<std::vector<sys::Buffer>> list_json(const Call& call, const ListAnswer& a
       partial ? "meta.k8s.io/" + call.wanted.form_version : group_version(call.kind->group, call.version->name);
   std::vector<sys::Buffer> body;
   body.reserve(2 * answer.items.size() + 2);
-  body.push_back(sys::make_buffer(
-      fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)", kind, version, list_metadata(answer))));
+  body.push_back(sys::make_buffer(fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{},"items":[)", kind,
+                                              version, list_metadata(call, answer))));
   for (const auto& item : answer.items) {
     if (body.size() > 1) body.push_back(comma);
     GW_TRY(auto bytes, list_item(call, item));
@@ -71,7 +73,7 @@ Result<std::vector<sys::Buffer>> body_of(const Call& call, const Answer& answer)
   if (const auto* ready = std::get_if<JsonAnswer>(&answer.content)) return std::vector{ready->bytes};
   if (const auto* list = std::get_if<ListAnswer>(&answer.content)) {
     if (call.wanted.form != Form::kTable) return list_json(call, *list);
-    GW_TRY(auto table, table_json(call, list->items, list_metadata(*list)));
+    GW_TRY(auto table, table_json(call, list->items, list_metadata(call, *list)));
     return std::vector{sys::make_buffer(std::move(table))};
   }
   GW_TRY(auto text, encode_object(call, std::get<ObjectAnswer>(answer.content).object));

@@ -169,8 +169,7 @@ void keep_identity(json::Value& object, const json::Value& old) {
     }
   }
   metadata.erase("selfLink");
-  const auto* created = metadata.if_contains("creationTimestamp");
-  if (!created || created->is_null()) metadata["creationTimestamp"] = before.at("creationTimestamp");
+  metadata["creationTimestamp"] = before.at("creationTimestamp");
   if (const auto* prefix = before.if_contains("generateName"); prefix && !metadata.contains("generateName")) {
     metadata["generateName"] = *prefix;
   }
@@ -180,7 +179,9 @@ Result<void> match_location(const Call& call, json::Value& object, bool name_req
   auto& metadata = json::object_at(object, {"metadata"});
   auto name = json::string_at(object, {"metadata", "name"});
   if (!call.info.name.empty()) {
-    if (name.empty() && name_required) return bad_request("name must be provided");
+    if (name.empty() && name_required)
+      return bad_request(fmt::format(
+          "the name of the object ({} based on URL) was undeterminable: name must be provided", call.info.name));
     if (!name.empty() && name != call.info.name) {
       return bad_request(
           fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
@@ -213,7 +214,7 @@ std::vector<Cause> check_metadata(const Call& call, const json::Value& object) {
 
 std::vector<Cause> check_metadata_update(const json::Value& object, const json::Value& old) {
   std::vector<Cause> causes;
-  for (std::string_view field : {"name", "namespace", "uid", "creationTimestamp"}) {
+  for (std::string_view field : {"name", "namespace", "uid"}) {
     const auto* now = json::find(object, {"metadata", field});
     const auto* before = json::find(old, {"metadata", field});
     if (same(now, before)) continue;

@@ -15,7 +15,7 @@ namespace gangway::apiserver {
 namespace {
 
 // Objects may be made and changed only in a namespace that exists, and made only in one that is not on its way out.
-Result<void> check_namespace_life(const Call& call, const store::Root& state) {
+Result<void> check_namespace_life(const Call& call, const json::Value& object, const store::Root& state) {
   if (!call.kind->namespaced) return {};
   auto ns = state.get({"namespaces", {"", call.info.ns}});
   if (!ns) {
@@ -28,7 +28,7 @@ Result<void> check_namespace_life(const Call& call, const store::Root& state) {
   if (!ns.header->deleting_since) return {};
   Error error;
   error.reason = Reason::kForbidden;
-  auto name = call.info.name;
+  auto name = std::string(json::string_at(object, {"metadata", "name"}));
   error.message =
       fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
                   call.kind->qualified_resource(), name, call.info.ns);
@@ -224,7 +224,7 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
   auto facts = facts_for(call, state, *policy);
   Review review{Operation::kCreate, *call.kind, call.info.subresource, nullptr, object, facts, {}, {}};
   const auto& strategy = *call.kind->strategy;
-  GW_CHECKED(check_namespace_life(call, state));
+  GW_CHECKED(check_namespace_life(call, object, state));
   if (strategy.admit) GW_CHECKED(strategy.admit(review));
   if (call.kind->custom && call.version->status_subresource) object.as_object().erase("status");
   if (strategy.prepare) strategy.prepare(review);
@@ -266,7 +266,8 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
   if (strategy.admit) GW_CHECKED(strategy.admit(review));
   separate_status(call, object, old);
   if (strategy.prepare) strategy.prepare(review);
-  set_generation(object, &old, strategy.generation);
+  // A binding is a decision about the pod, not a change of what was asked for.
+  if (call.info.subresource != "binding") set_generation(object, &old, strategy.generation);
   GW_CHECKED(validate(call, review));
   if (options.dry_run) {
     object.as_object()["metadata"].as_object()["resourceVersion"] =

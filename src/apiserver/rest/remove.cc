@@ -13,18 +13,26 @@ namespace {
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 
+Error not_the_record(const Call& call, const api::Header& header, std::string_view what, std::string_view wanted,
+                     std::string_view found) {
+  auto end =
+      what == "UID" ? "The object might have been deleted and then recreated" : "The object might have been modified";
+  auto error = conflict(*call.kind, header.name.name, "");
+  error.message = fmt::format(
+      "Operation cannot be fulfilled on {} \"{}\": the {} in the precondition ({}) does not match the {} in record "
+      "({}). {}",
+      call.kind->kind, header.name.name, what, wanted, what, found, end);
+  error.subject.kind = call.kind->kind;
+  return error;
+}
+
 Result<void> check_preconditions(const Call& call, const DeleteOptions& options, const api::Header& header) {
   if (!options.uid.empty() && options.uid != header.uid) {
-    return conflict(
-        *call.kind, header.name.name,
-        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", options.uid, header.uid));
+    return not_the_record(call, header, "UID", options.uid, header.uid);
   }
   auto revision = std::to_string(header.revision);
   if (!options.revision.empty() && options.revision != revision) {
-    return conflict(
-        *call.kind, header.name.name,
-        fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
-                    options.revision, revision));
+    return not_the_record(call, header, "ResourceVersion", options.revision, revision);
   }
   return {};
 }
@@ -163,9 +171,11 @@ void Resources::remove_collection(const CallPtr& call, const Done& done) {
         [this, call, options = *options, name = version.header->name](const store::Root& state) {
           return prepare_remove(*call, options, name, state, env_);
         },
-        [progress, done](Result<Answer> answer) {
+        [progress, done, version](Result<Answer> answer) {
           if (answer) {
-            progress->deleted.items.push_back(std::get<ObjectAnswer>(answer->content).object);
+            // What is gone is shown as it was; what stays for a while, as it is now.
+            auto& now = std::get<ObjectAnswer>(answer->content).object;
+            progress->deleted.items.push_back(now.header->deleting_since ? std::move(now) : version);
           } else if (answer.error().reason != Reason::kNotFound && !progress->error) {
             progress->error = answer.error();
           }

@@ -12,10 +12,36 @@ namespace {
 
 // What a node has is what it can give, unless it says less.
 void add_defaults(json::Value& node) {
+  if (auto cidr = std::string(json::string_at(node, {"spec", "podCIDR"}));
+      !cidr.empty() && !json::find(node, {"spec", "podCIDRs"})) {
+    json::object_at(node, {"spec"})["podCIDRs"] = json::Array{cidr};
+  }
   const auto* capacity = json::find(node, {"status", "capacity"});
   if (!capacity || json::find(node, {"status", "allocatable"})) return;
   auto copy = *capacity;
   json::object_at(node, {"status"})["allocatable"] = std::move(copy);
+}
+
+bool is_ready(const json::Value& node) {
+  const auto* conditions = json::find(node, {"status", "conditions"});
+  if (!conditions || !conditions->is_array()) return false;
+  for (const auto& condition : conditions->get_array()) {
+    if (json::string_at(condition, {"type"}) == "Ready") return json::string_at(condition, {"status"}) == "True";
+  }
+  return false;
+}
+
+// A new node takes no pods before it has said that it is ready.
+Result<void> admit(Review& review) {
+  constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
+  if (review.operation != Operation::kCreate || is_ready(review.object)) return {};
+  auto& taints = json::object_at(review.object, {"spec"})["taints"];
+  if (!taints.is_array()) taints = json::Array();
+  for (const auto& taint : taints.get_array()) {
+    if (json::string_at(taint, {"key"}) == kNotReady) return {};
+  }
+  taints.get_array().push_back(json::Object{{"effect", "NoSchedule"}, {"key", kNotReady}});
+  return {};
 }
 
 void check_taints(const Field& taints) {
@@ -84,7 +110,8 @@ void prepare(Review& review) {
 }  // namespace
 
 const Strategy& node_strategy() {
-  static const Strategy strategy{.add_defaults = add_defaults, .prepare = prepare, .validate = validate};
+  static const Strategy strategy{
+      .add_defaults = add_defaults, .admit = admit, .prepare = prepare, .validate = validate};
   return strategy;
 }
 

@@ -42,20 +42,24 @@ void set_scheduled(json::Value& pod, WallTime now) {
   conditions.get_array().push_back(std::move(scheduled));
 }
 
+Error binding_conflict(const Call& call, std::string_view why) {
+  auto error = conflict(*call.kind, call.info.name, why);
+  error.subject.kind = "pods/binding";
+  error.message = fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}", call.info.name, why);
+  return error;
+}
+
 Result<Edited> bind(const Call& call, const json::Value& binding, const json::Value& old) {
   auto node = json::string_at(binding, {"target", "name"});
   if (json::find(old, {"metadata", "deletionTimestamp"})) {
-    return conflict(*call.kind, call.info.name,
-                    fmt::format("pod {} is being deleted, cannot be assigned to a host", call.info.name));
+    return binding_conflict(call, fmt::format("pod {} is being deleted, cannot be assigned to a host", call.info.name));
   }
   if (auto bound = json::string_at(old, {"spec", "nodeName"}); !bound.empty()) {
-    return conflict(*call.kind, call.info.name,
-                    fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, bound));
+    return binding_conflict(call, fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, bound));
   }
   if (const auto* gates = json::find(old, {"spec", "schedulingGates"});
       gates && gates->is_array() && !gates->get_array().empty()) {
-    return conflict(*call.kind, call.info.name,
-                    fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
+    return binding_conflict(call, fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
   }
   auto pod = old;
   auto& metadata = json::object_at(pod, {"metadata"});

@@ -270,7 +270,7 @@ Value event_message(const Value& event, WallTime) {
 
 Value event_count(const Value& event, WallTime) {
   auto count = int_at(event, {"series", "count"}, int_at(event, {"count"}));
-  return Value(std::to_string(count == 0 ? 1 : count));
+  return Value(count == 0 ? 1 : count);
 }
 
 // Storage -------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "client/controller.h"
 #include "client/mirror.h"
 #include "controllers/cluster_role_aggregation.h"
+#include "controllers/definition_cleanup.h"
 #include "controllers/disruption.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_controller.h"
@@ -106,6 +107,7 @@ struct ControlPlane::Members {
         catalog(parts.server, parts.store, parts.loop),
         owner_probe(reader, parts.loop),
         content_probe(reader, parts.loop, catalog),
+        instance_probe(reader),
         garbage(catalog),
         accounts(parts.authority_pem),
         registrar(parts.nodes, parts.system),
@@ -116,6 +118,7 @@ struct ControlPlane::Members {
     add("service-account-controller", accounts);
     add("clusterrole-aggregation-controller", aggregation);
     add("disruption-controller", disruption);
+    add("definition-cleanup", cleanup, &instance_probe, sys::Lane::kNormal, true);
     // Nodes that live in this process are the process's own: it writes them with its own rights.
     add("node-registrar", registrar, nullptr, sys::Lane::kSystem, true);
     registrar_controller = running.back().controller.get();
@@ -142,11 +145,13 @@ struct ControlPlane::Members {
   RegistryCatalog catalog;
   controllers::OwnerProbe owner_probe;
   controllers::ContentProbe content_probe;
+  controllers::InstanceProbe instance_probe;
   controllers::GarbageCollector garbage;
   controllers::NamespaceController namespaces;
   controllers::ServiceAccountController accounts;
   controllers::ClusterRoleAggregation aggregation;
   controllers::DisruptionController disruption;
+  controllers::DefinitionCleanup cleanup;
   controllers::NodeRegistrar registrar;
   controllers::NodeLease leases;
   std::vector<Running> running;

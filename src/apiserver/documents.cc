@@ -19,6 +19,21 @@ Answer page_not_found() {
   return plain_text("404 page not found\n", 404);
 }
 
+// kubectl asks for version 2, in protobuf only, about kinds that version 3 does not know; all it needs to hear is that
+// version 2 knows nothing of them either. {swagger: "2.0", info: {title: "Gangway", version: "see /openapi/v3"}, paths:
+// {}}
+Answer openapi_v2() {
+  constexpr std::string_view kTitle = "Gangway";
+  constexpr std::string_view kVersion = "see /openapi/v3";
+  auto field = [](char tag, std::string_view bytes) {
+    return std::string{tag, static_cast<char>(bytes.size())} + std::string(bytes);
+  };
+  auto document = field(0x0a, "2.0") + field(0x12, field(0x0a, kTitle) + field(0x12, kVersion)) + field(0x42, "");
+  Answer answer{200, JsonAnswer{sys::make_buffer(std::move(document))}};
+  std::get<JsonAnswer>(answer.content).content_type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  return answer;
+}
+
 OpenApiGroup openapi_group(const Registry& registry, std::string_view group, std::string_view version_name) {
   OpenApiGroup out{std::string(group), std::string(version_name), {}};
   for (const auto& kind : registry.kinds()) {
@@ -27,6 +42,7 @@ OpenApiGroup openapi_group(const Registry& registry, std::string_view group, std
     OpenApiResource resource{
         kind->kind, kind->stored ? kind->list_kind : "", kind->plural, kind->namespaced, kind->verbs, version->schema,
         {}};
+    resource.strategic_merge = !kind->custom;
     for (const auto& subresource : version->subresources) {
       bool own = subresource.name == "status";
       resource.subresources.push_back({subresource.name, subresource.verbs, subresource.group, subresource.version,
@@ -211,6 +227,7 @@ Result<sys::Buffer> Documents::openapi_of(const Registry& registry, const std::s
 Result<Answer> Documents::openapi(const Call& call) {
   const auto& registry = *call.registry;
   auto parts = segments(call.info.path);
+  if (parts.size() == 2 && parts[1] == "v2") return openapi_v2();
   if (parts.size() < 2 || parts[1] != "v3") return unknown_path();
   if (parts.size() == 4 && parts[2] == "api") {
     GW_TRY(auto bytes, openapi_of(registry, "", std::string(parts[3])));

@@ -193,7 +193,7 @@ class DocumentWriter {
           Object{{"required", true},
                  {"content", Object{{"*/*", Object{{"schema", OpenApiComponents::reference(operation.component)}}}}}};
     } else if (method == "patch") {
-      out["requestBody"] = patch_body();
+      out["requestBody"] = patch_body(resource.strategic_merge);
     } else if (method == "delete") {
       out["requestBody"] =
           Object{{"content", Object{{"*/*", Object{{"schema", OpenApiComponents::reference(std::string(kMetaPrefix) +
@@ -202,10 +202,13 @@ class DocumentWriter {
     entry[method] = std::move(out);
   }
 
-  static Object patch_body() {
+  static Object patch_body(bool strategic_merge) {
+    constexpr std::string_view kStrategic = "application/strategic-merge-patch+json";
     Object content;
-    for (const char* type : {"application/json-patch+json", "application/merge-patch+json",
-                             "application/strategic-merge-patch+json", "application/apply-patch+yaml"}) {
+    for (const std::string_view type :
+         {std::string_view("application/json-patch+json"), std::string_view("application/merge-patch+json"), kStrategic,
+          std::string_view("application/apply-patch+yaml")}) {
+      if (type == kStrategic && !strategic_merge) continue;
       content[type] = Object{{"schema", Object{{"type", "object"}}}};
     }
     return Object{{"required", true}, {"content", std::move(content)}};

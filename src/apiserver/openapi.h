@@ -30,6 +30,7 @@ struct OpenApiResource {
   std::vector<std::string> verbs;  // as discovery names them
   const json::Schema* schema = nullptr;
   std::vector<OpenApiSubresource> subresources;
+  bool strategic_merge = true;  // takes strategic merge patches; kubectl decides by this
 };
 
 struct OpenApiGroup {

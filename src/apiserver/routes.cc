@@ -19,12 +19,21 @@ Error no_agent(const Call& call, std::string_view node) {
   return error;
 }
 
+// A pod that is nowhere has said nothing yet; there is nothing to run a command in.
+Result<Answer> without_node(const Call& call) {
+  if (call.info.subresource != "log")
+    return bad_request(fmt::format("pod {} does not have a host assigned", call.info.name));
+  Answer nothing{200, JsonAnswer{sys::make_buffer("")}};
+  std::get<JsonAnswer>(nothing.content).content_type = "text/plain";
+  return nothing;
+}
+
 // Log, exec, attach and port-forward are the node agent's to answer; a pod without a node has none to ask.
 void serve_from_node(Resources& resources, const CallPtr& call, const Done& done) {
   resources.get(call, [call, done](Result<Answer> answer) {
     if (!answer) return done(std::move(answer));
     auto node = std::get<ObjectAnswer>(answer->content).object.header->field("spec.nodeName");
-    if (node.empty()) return done(bad_request(fmt::format("pod {} does not have a host assigned", call->info.name)));
+    if (node.empty()) return done(without_node(*call));
     done(no_agent(*call, node));
   });
 }

@@ -90,6 +90,8 @@ void ApiServer::handle(sys::HttpRequest request, sys::EventLoop& here, sys::Resp
   call->user = std::move(*acting);
 
   auto wanted = negotiate(request.headers.get("Accept"));
+  // OpenAPI has formats of its own, and one of them is all that kubectl takes.
+  if (!wanted && call->info.path.starts_with("/openapi/")) wanted = Wanted{};
   if (!wanted) return fail(wanted.error());
   call->wanted = std::move(*wanted);
   submit(call, [call, respond = std::move(respond)](Result<Answer> answer) {

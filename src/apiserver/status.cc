@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/registry.h"
+#include "base/utf8.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -15,20 +16,21 @@ Error about(Reason reason, std::string message, std::string_view group, std::str
   return error;
 }
 
+// What an error quotes may be bytes that came percent-encoded in a URL; the answer is text whatever they are.
 json::Value details_of(const Error& error) {
   json::Object details;
   const auto& subject = error.subject;
-  if (!subject.name.empty()) details["name"] = subject.name;
-  if (!subject.group.empty()) details["group"] = subject.group;
-  if (!subject.kind.empty()) details["kind"] = subject.kind;
-  if (!subject.uid.empty()) details["uid"] = subject.uid;
+  if (!subject.name.empty()) details["name"] = repaired_utf8(subject.name);
+  if (!subject.group.empty()) details["group"] = repaired_utf8(subject.group);
+  if (!subject.kind.empty()) details["kind"] = repaired_utf8(subject.kind);
+  if (!subject.uid.empty()) details["uid"] = repaired_utf8(subject.uid);
   if (!error.causes.empty()) {
     json::Array causes;
     for (const auto& cause : error.causes) {
       json::Object entry;
-      if (!cause.reason.empty()) entry["reason"] = cause.reason;
-      if (!cause.message.empty()) entry["message"] = cause.message;
-      if (!cause.field.empty()) entry["field"] = cause.field;
+      if (!cause.reason.empty()) entry["reason"] = repaired_utf8(cause.reason);
+      if (!cause.message.empty()) entry["message"] = repaired_utf8(cause.message);
+      if (!cause.field.empty()) entry["field"] = repaired_utf8(cause.field);
       causes.push_back(std::move(entry));
     }
     details["causes"] = std::move(causes);
@@ -56,7 +58,7 @@ bool has_details(Reason reason) {
 
 json::Value status_of(const Error& error) {
   json::Object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::Object()}, {"status", "Failure"}};
-  status["message"] = error.message;
+  status["message"] = repaired_utf8(error.message);
   if (error.reason != Reason::kUnknown) status["reason"] = to_string(error.reason);
   auto details = details_of(error);
   if (!details.as_object().empty() || has_details(error.reason)) status["details"] = std::move(details);

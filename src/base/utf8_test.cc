@@ -29,5 +29,19 @@ TEST(Utf8, RefusesTheRest) {
   for (const auto& c : cases) EXPECT_FALSE(valid_utf8(c.text)) << c.name;
 }
 
+TEST(Utf8, RepairsByteByByte) {
+  struct Case {
+    std::string_view bytes;
+    std::string_view want;
+  };
+  const Case cases[] = {{"", ""},
+                        {"Gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80", "Gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"},
+                        {"\xff:\x80", "\xef\xbf\xbd:\xef\xbf\xbd"},
+                        {"\xe2\x82x", "\xef\xbf\xbd\xef\xbf\xbdx"},
+                        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                        {"\xc3", "\xef\xbf\xbd"}};
+  for (const auto& c : cases) EXPECT_EQ(repaired_utf8(c.bytes), c.want);
+}
+
 }  // namespace
 }  // namespace gangway

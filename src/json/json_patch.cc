@@ -1,5 +1,6 @@
 #include "json/json_patch.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,20 @@ Result<Operation> read_operation(const Value& value, std::size_t index) {
   return operation;
 }
 
+// Objects and lists inside each other. The recursion is bounded: documents and patches come from the parser, and what
+// a patch makes is checked before it is put in place.
+std::size_t depth_of(const Value& value) {
+  std::size_t inner = 0;
+  if (const Object* object = value.if_object()) {
+    for (const auto& member : *object) inner = std::max(inner, depth_of(member.value()));
+  } else if (const Array* array = value.if_array()) {
+    for (const Value& item : *array) inner = std::max(inner, depth_of(item));
+  } else {
+    return 0;
+  }
+  return inner + 1;
+}
+
 // Applies operations one by one. Error texts carry no position; apply_json_patch adds it.
 class Patcher {
  public:
@@ -75,7 +90,13 @@ class Patcher {
   }
 
  private:
+  Result<void> check_depth(const Pointer& path, const Value& value) const {
+    if (path.tokens().size() + depth_of(value) <= limits_.max_depth) return {};
+    return bad_request("the document would be nested deeper than " + std::to_string(limits_.max_depth));
+  }
+
   Result<void> add(const Pointer& path, Value value) {
+    GW_CHECKED(check_depth(path, value));
     if (path.is_root()) {
       document_ = std::move(value);
       return {};
@@ -117,6 +138,7 @@ class Patcher {
   Result<void> replace(const Pointer& path, const Value& value) {
     Value* target = path.find(document_);
     if (target == nullptr) return bad_request("the path does not exist");
+    GW_CHECKED(check_depth(path, value));
     *target = value;
     return {};
   }

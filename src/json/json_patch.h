@@ -12,6 +12,8 @@ struct JsonPatchLimits {
   std::size_t max_operations = 10'000;
   // How much `copy` operations may add in total, as serialised bytes: a short patch must not make a huge document.
   std::size_t max_copied_bytes = 3 * 1024 * 1024;
+  // Objects and lists inside each other. What is deeper than the parser's limit could be stored, but not read again.
+  std::size_t max_depth = ParseLimits().max_depth;
 };
 
 // The patched document. A patch that is not well formed is kBadRequest, one that does not fit the document is kInvalid

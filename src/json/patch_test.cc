@@ -112,6 +112,32 @@ TEST(JsonPatch, SaysWhichOperationFailed) {
   }
 }
 
+// Copies that double the depth would soon make a document that no parser reads and no stack holds.
+TEST(JsonPatch, KeepsDocumentsReadable) {
+  Array patch;
+  for (const std::size_t steps : {2, 4, 8, 16, 32, 64}) {
+    std::string path;
+    for (std::size_t i = 0; i < steps; ++i) path += "/a";
+    patch.push_back(Object{{"op", "copy"}, {"from", ""}, {"path", path}});
+  }
+  const Value document = json_of(R"({"a":{}})");
+  const Result<Value> refused = apply_json_patch(document, patch);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::kInvalid);
+  EXPECT_NE(refused.error().message.find("operation 5"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("nested deeper than 64"), std::string::npos) << refused.error().message;
+
+  // Without the last operation there are exactly 64 objects inside each other, as many as the parser takes.
+  patch.pop_back();
+  const Result<Value> deepest = apply_json_patch(document, patch);
+  ASSERT_TRUE(deepest) << deepest.error().message;
+  EXPECT_TRUE(parse(serialize(*deepest)));
+
+  const Value in_place = json_of(R"([{"op":"replace","path":"/a","value":{"b":[]}}])");
+  EXPECT_FALSE(apply_json_patch(document, in_place, {.max_depth = 2}));
+  EXPECT_TRUE(apply_json_patch(document, in_place, {.max_depth = 3}));
+}
+
 TEST(MergePatch, FollowsRfc7386) {
   struct Case {
     const char* target;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/utf8.h"
 #include "json/yaml_scalar.h"
 
 namespace gangway::json {
@@ -181,6 +182,7 @@ Result<std::vector<YamlDocument>> read_documents(std::string_view text, const Ya
     error.reason = Reason::kRequestEntityTooLarge;
     return error;
   }
+  if (!valid_utf8(text)) return bad_request("YAML: must be UTF-8 text");
   std::vector<YamlDocument> documents;
   std::size_t values_left = options.max_values;
   try {

@@ -68,6 +68,13 @@ TEST(Yaml, SaysWhereItIsWrong) {
   EXPECT_NE(json_from("aaaaaa", {.max_bytes = 5}).find("too large"), std::string::npos);
 }
 
+// Other bytes would come out as JSON that nobody can read.
+TEST(Yaml, TakesOnlyUtf8) {
+  EXPECT_EQ(json_from("a: \xc3\xa9\n"), "{\"a\":\"\xc3\xa9\"}");
+  for (const std::string_view bytes : {"a: \xff\n", "\xda\xdf", "a: 'x\xc3'\n"})
+    EXPECT_EQ(json_from(bytes), "YAML: must be UTF-8 text");
+}
+
 TEST(Yaml, AliasesCannotGrowWithoutBound) {
   std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n";
   for (char c = 'b'; c <= 'k'; ++c) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apiserver/rest/decode.h"
 #include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
@@ -64,10 +66,15 @@ Result<void> check_applied_identity(const Call& call, const json::Value& applied
 // What is wrong with the outcome of a patch is wrong with the patch.
 Error about_patch(const json::Value& patched, Error error) {
   if (error.reason != Reason::kBadRequest) return error;
-  return invalid(
-      "", "", "",
-      {Cause{"FieldValueInvalid", fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), error.message),
-             "patch"}});
+  constexpr std::string_view kHandled = "cannot be handled as a ";
+  std::string_view why = error.message;
+  if (auto at = why.find(kHandled); at != std::string_view::npos) {
+    why.remove_prefix(at);
+    why.remove_prefix(std::min(why.find(": ") + 2, why.size()));
+  }
+  return invalid("", "", "",
+                 {Cause{"FieldValueInvalid",
+                        fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), why), "patch"}});
 }
 
 }  // namespace

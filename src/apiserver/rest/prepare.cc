@@ -38,6 +38,17 @@ Result<void> check_namespace_life(const Call& call, const json::Value& object, c
   return error;
 }
 
+// A definition on its way out takes no new objects, so that the last of them can be found.
+Result<void> check_definition_life(const Call& call, const store::Root& state) {
+  if (!call.kind->custom) return {};
+  auto definition =
+      state.get({"customresourcedefinitions.apiextensions.k8s.io", {"", call.kind->qualified_resource()}});
+  if (!definition || !definition.header->deleting_since) return {};
+  auto error = method_not_allowed();
+  error.message = "create not allowed while custom resource definition is terminating";
+  return error;
+}
+
 void set_generation(json::Value& object, const json::Value* old, GenerationRule rule) {
   if (rule == GenerationRule::kNone) return;
   auto& metadata = json::object_at(object, {"metadata"});
@@ -77,8 +88,10 @@ Result<void> validate(Call& call, Review& review) {
   causes.insert(causes.end(), by_schema.begin(), by_schema.end());
   if (call.kind->strategy->validate) call.kind->strategy->validate(review);
   causes.insert(causes.end(), review.causes.begin(), review.causes.end());
-  call.warnings.insert(call.warnings.end(), review.warnings.begin(), review.warnings.end());
-  if (causes.empty()) return {};
+  if (causes.empty()) {
+    call.warnings.insert(call.warnings.end(), review.warnings.begin(), review.warnings.end());
+    return {};
+  }
   return invalid(call.kind->group, call.kind->kind, json::string_at(review.object, {"metadata", "name"}),
                  std::move(causes));
 }
@@ -225,6 +238,7 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
   Review review{Operation::kCreate, *call.kind, call.info.subresource, nullptr, object, facts, {}, {}};
   const auto& strategy = *call.kind->strategy;
   GW_CHECKED(check_namespace_life(call, object, state));
+  GW_CHECKED(check_definition_life(call, state));
   if (strategy.admit) GW_CHECKED(strategy.admit(review));
   if (call.kind->custom && call.version->status_subresource) object.as_object().erase("status");
   if (strategy.prepare) strategy.prepare(review);

@@ -65,6 +65,13 @@ void prepare(Review& review) {
   if (auto* spec = json::find(review.object, {"spec", "template", "spec"})) drop_disabled_fields(*spec);
   if (review.operation != Operation::kCreate) return;
   if (!selects_by_hand(review.object)) generate_selector(review.object);
+  // A job without labels has those of its pods.
+  const auto* labels = json::find(review.object, {"metadata", "labels"});
+  const auto* of_pods = json::find(review.object, {"spec", "template", "metadata", "labels"});
+  if ((!labels || labels->as_object().empty()) && of_pods) {
+    auto copy = *of_pods;
+    json::object_at(review.object, {"metadata"})["labels"] = std::move(copy);
+  }
   reset_status(review);
 }
 

@@ -28,11 +28,11 @@ void add_defaults(json::Value& object) {
 // The label is set here too, because a generated name is known only now.
 void prepare(Review& review) {
   auto& object = review.object;
-  json::object_at(object, {"metadata", "labels"})[kNameLabel] = json::string_at(object, {"metadata", "name"});
-  auto& spec = json::object_at(object, {"spec"});
+  std::string name(json::string_at(object, {"metadata", "name"}));
+  json::object_at(object, {"metadata", "labels"})[kNameLabel] = std::move(name);
   if (review.operation == Operation::kCreate) {
     object.as_object()["status"] = json::Object{{"phase", "Active"}};
-    auto& finalizers = spec["finalizers"];
+    auto& finalizers = json::object_at(object, {"spec"})["finalizers"];
     if (!finalizers.is_array()) finalizers = json::Array();
     auto& list = finalizers.get_array();
     if (std::find(list.begin(), list.end(), json::Value(kFinalizer)) == list.end()) list.emplace_back(kFinalizer);

@@ -20,9 +20,11 @@ void keep_old(Review& review, std::initializer_list<std::string_view> path) {
   if (before) {
     json::Value* place = &review.object;
     for (auto step : parent) {
-      auto& child = place->as_object()[step];
-      if (!child.is_object()) child = json::Object();
-      place = &child;
+      // operator[] may move the other values even where the key exists, and callers look at them.
+      auto* child = place->as_object().if_contains(step);
+      if (!child) child = &place->as_object()[step];
+      if (!child->is_object()) child->emplace_object();
+      place = child;
     }
     place->as_object()[*(path.end() - 1)] = *before;
     return;

@@ -14,6 +14,9 @@ namespace gangway::apiserver {
 Field new_object(Review& review);
 Field old_object(Review& review);
 
+// Edits move values: whoever adds a key to an object, even one that it has (Boost makes room first), must not go on
+// using Fields, texts or references of that object's other values.
+
 // Sets what stands at `path` back to what it was before the update, or removes it if it did not exist.
 void keep_old(Review& review, std::initializer_list<std::string_view> path);
 // A new object has no status of the user's; most kinds write an empty one, others none.

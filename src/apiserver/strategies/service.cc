@@ -42,7 +42,7 @@ void add_defaults(json::Value& service) {
   auto* found = json::find(service, {"spec"});
   if (!found || !found->is_object()) return;
   auto& spec = found->get_object();
-  auto type = json::string_at(service, {"spec", "type"});
+  std::string type(json::string_at(service, {"spec", "type"}));
   if (json::string_at(service, {"spec", "sessionAffinity"}) == "ClientIP") {
     if (!json::find(service, {"spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"})) {
       spec["sessionAffinityConfig"] = json::Object{{"clientIP", json::Object{{"timeoutSeconds", kAffinitySeconds}}}};
@@ -64,11 +64,9 @@ void add_defaults(json::Value& service) {
 void keep_allocated(Review& review) {
   const auto& old = *review.old;
   if (needs_cluster_address(old) && needs_cluster_address(review.object)) {
-    auto spec = new_object(review)["spec"];
-    if (spec["clusterIP"].empty()) keep_old(review, {"spec", "clusterIP"});
-    if (spec["clusterIPs"].empty()) keep_old(review, {"spec", "clusterIPs"});
-    if (spec["ipFamilies"].empty()) keep_old(review, {"spec", "ipFamilies"});
-    if (spec["ipFamilyPolicy"].empty()) keep_old(review, {"spec", "ipFamilyPolicy"});
+    for (auto key : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"}) {
+      if (new_object(review)["spec"][key].empty()) keep_old(review, {"spec", key});
+    }
   }
   if (needs_health_check_port(old) && needs_health_check_port(review.object) &&
       new_object(review)["spec"]["healthCheckNodePort"].integer_or(0) == 0) {
@@ -95,8 +93,8 @@ void keep_allocated(Review& review) {
 
 // clusterIP is the first of clusterIPs; whoever changes one of the two means both.
 void align_addresses(Review& review) {
-  auto spec = new_object(review)["spec"];
   auto& fields = json::object_at(review.object, {"spec"});
+  auto spec = new_object(review)["spec"];
   std::string single(spec["clusterIP"].text());
   if (!review.old) {
     if (!single.empty() && spec["clusterIPs"].empty()) fields["clusterIPs"] = json::Array{json::Value(single)};

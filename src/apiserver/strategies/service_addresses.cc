@@ -65,10 +65,10 @@ class Allocator {
       policy.invalid("this cluster is not configured for dual-stack services");
     }
     bool both = free_choice && (!policy || policy.text() == "RequireDualStack");
-    if (!policy) spec_["ipFamilyPolicy"] = both && families.size() != 1 ? "RequireDualStack" : "SingleStack";
-    if (families.empty()) {
-      spec_["ipFamilies"] = both ? json::Array{"IPv4", "IPv6"} : json::Array{"IPv4"};
-    }
+    bool has_policy = policy.exists();
+    auto families_given = families.size();
+    if (!has_policy) spec_["ipFamilyPolicy"] = both && families_given != 1 ? "RequireDualStack" : "SingleStack";
+    if (families_given == 0) spec_["ipFamilies"] = both ? json::Array{"IPv4", "IPv6"} : json::Array{"IPv4"};
   }
 
   void give_address() {

@@ -215,11 +215,8 @@ TEST(PriorityClassStrategy, OnlyOneIsTheDefault) {
       writes.create(R"({"metadata":{"name":"x"},"value":1,"globalDefault":true})").problems,
       ElementsAre("priorityclasses.scheduling.k8s.io \"x\" is forbidden: PriorityClass low is already marked as "
                   "default. Only one default can exist"));
-  EXPECT_THAT(writes
-                  .update(R"({"metadata":{"name":"low"},"value":5,"globalDefault":true})",
-                          R"({"metadata":{"name":"low"},"value":5,"globalDefault":true})")
-                  .problems,
-              IsEmpty());
+  constexpr std::string_view kSame = R"({"metadata":{"name":"low"},"value":5,"globalDefault":true})";
+  EXPECT_THAT(writes.update(kSame, kSame).problems, IsEmpty());
 }
 
 TEST(VolumeClaimStrategy, TakesTheDefaultClass) {

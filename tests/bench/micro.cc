@@ -162,7 +162,7 @@ void request_get(benchmark::State& state) {
   std::size_t i = 0;
   for (auto _ : state) Server::must(200, server.measured("GET", path_of(i++ * 7919 % server.made)));
 }
-BENCHMARK(request_get)->Arg(100)->Arg(5000)->Arg(50000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(request_get)->Arg(100)->Arg(5000)->Arg(50000)->Iterations(1000)->Unit(benchmark::kMicrosecond);
 
 void request_patch_status(benchmark::State& state) {
   auto& server = server_with(state.range(0));
@@ -173,7 +173,7 @@ void request_patch_status(benchmark::State& state) {
                                       "application/merge-patch+json"));
   }
 }
-BENCHMARK(request_patch_status)->Arg(100)->Arg(5000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(request_patch_status)->Arg(100)->Arg(5000)->Iterations(1000)->Unit(benchmark::kMicrosecond);
 
 void request_delete(benchmark::State& state) {
   Server server(100);
@@ -186,13 +186,13 @@ void request_list(benchmark::State& state) {
   auto& server = server_with(state.range(0));
   for (auto _ : state) Server::must(200, server.measured("GET", kPods));
 }
-BENCHMARK(request_list)->Arg(100)->Arg(5000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(request_list)->Arg(100)->Arg(5000)->Iterations(50)->Unit(benchmark::kMicrosecond);
 
 void request_selected_list(benchmark::State& state) {
   auto& server = server_with(state.range(0));
   for (auto _ : state) Server::must(200, server.measured("GET", std::string(kPods) + "?labelSelector=app%3Dapp-3"));
 }
-BENCHMARK(request_selected_list)->Arg(100)->Arg(5000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(request_selected_list)->Arg(100)->Arg(5000)->Iterations(50)->Unit(benchmark::kMicrosecond);
 
 [[gnu::noinline]] void read_all(sys::BodyStream& stream, std::vector<sys::Buffer>& out) {
   while (stream.read(out, 1 << 16) == sys::BodyStream::State::kMore) {

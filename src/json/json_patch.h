@@ -16,8 +16,8 @@ struct JsonPatchLimits {
   std::size_t max_depth = ParseLimits().max_depth;
 };
 
-// The patched document. A patch that is not well formed is kBadRequest, one that does not fit the document is kInvalid
-// (422, as Kubernetes answers); both say which operation it was.
+// The patched document. A patch that is not well formed is kBadRequest and says which operation it was; one that does
+// not fit the document is kInvalid (422), in Kubernetes' words, which say no more.
 Result<Value> apply_json_patch(Value document, const Value& patch, const JsonPatchLimits& limits = {});
 
 }  // namespace gangway::json

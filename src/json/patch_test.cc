@@ -76,7 +76,8 @@ TEST(JsonPatch, AppliesOperations) {
   }
 }
 
-TEST(JsonPatch, SaysWhichOperationFailed) {
+TEST(JsonPatch, SaysWhatIsMalformedAndRefusesWhatDoesNotFit) {
+  constexpr auto kDoesNotFit = "the server rejected our request due to an error in our request";
   struct Case {
     const char* patch;
     Reason reason;
@@ -89,17 +90,16 @@ TEST(JsonPatch, SaysWhichOperationFailed) {
       {R"([{"op":"burn","path":"/a"}])", Reason::kBadRequest, "unknown op \"burn\""},
       {R"([{"op":"remove","path":"a"}])", Reason::kBadRequest, "must be empty or start with '/'"},
       {R"([{"op":"move","path":"/a"}])", Reason::kBadRequest, "\"from\" must be a JSON pointer"},
-      {R"([{"op":"remove","path":"/l/0"},{"op":"remove","path":"/x/y"}])", Reason::kInvalid,
-       "operation 1 (remove \"/x/y\"): the path does not exist"},
-      {R"([{"op":"replace","path":"/x","value":1}])", Reason::kInvalid, "operation 0 (replace \"/x\")"},
-      {R"([{"op":"add","path":"/l/5","value":1}])", Reason::kInvalid, "index 5 is out of bounds, the list has 2 items"},
-      {R"([{"op":"add","path":"/l/x","value":1}])", Reason::kInvalid, "\"x\" is not an array index"},
-      {R"([{"op":"add","path":"/a/b/c","value":1}])", Reason::kInvalid, "the parent of the path does not exist"},
-      {R"([{"op":"test","path":"/a","value":2}])", Reason::kInvalid, "the value is not the expected one"},
-      {R"([{"op":"move","from":"/o","path":"/o/p"}])", Reason::kInvalid, "cannot be moved into itself"},
-      {R"([{"op":"copy","from":"/nope","path":"/o/p"}])", Reason::kInvalid, "\"from\" (\"/nope\") does not exist"},
+      {R"([{"op":"remove","path":"/l/0"},{"op":"remove","path":"/x/y"}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"replace","path":"/x","value":1}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"add","path":"/l/5","value":1}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"add","path":"/l/x","value":1}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"add","path":"/a/b/c","value":1}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"test","path":"/a","value":2}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"move","from":"/o","path":"/o/p"}])", Reason::kInvalid, kDoesNotFit},
+      {R"([{"op":"copy","from":"/nope","path":"/o/p"}])", Reason::kInvalid, kDoesNotFit},
       {R"([{"op":"copy","from":"/l","path":"/o/p"},{"op":"copy","from":"/l","path":"/o/q"}])", Reason::kInvalid,
-       "operation 1 (copy \"/o/q\"): copy operations add more than 9 bytes"},
+       kDoesNotFit},
       {R"([{"op":"test","path":"/a","value":1},{"op":"test","path":"/a","value":1},{"op":"test","path":"/a","value":1}])",
        Reason::kRequestEntityTooLarge, "maximum operations in a JSON patch is 2, got 3"},
   };
@@ -124,8 +124,6 @@ TEST(JsonPatch, KeepsDocumentsReadable) {
   const Result<Value> refused = apply_json_patch(document, patch);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().reason, Reason::kInvalid);
-  EXPECT_NE(refused.error().message.find("operation 5"), std::string::npos) << refused.error().message;
-  EXPECT_NE(refused.error().message.find("nested deeper than 64"), std::string::npos) << refused.error().message;
 
   // Without the last operation there are exactly 64 objects inside each other, as many as the parser takes.
   patch.pop_back();

@@ -182,7 +182,8 @@ Result<std::vector<YamlDocument>> read_documents(std::string_view text, const Ya
     error.reason = Reason::kRequestEntityTooLarge;
     return error;
   }
-  if (!valid_utf8(text)) return bad_request("YAML: must be UTF-8 text");
+  // A zero byte makes the parser take the text for UTF-16 or UTF-32, and pass on halves of characters.
+  if (!valid_utf8(text) || text.find('\0') != std::string_view::npos) return bad_request("YAML: must be UTF-8 text");
   std::vector<YamlDocument> documents;
   std::size_t values_left = options.max_values;
   try {

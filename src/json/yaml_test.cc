@@ -71,7 +71,9 @@ TEST(Yaml, SaysWhereItIsWrong) {
 // Other bytes would come out as JSON that nobody can read.
 TEST(Yaml, TakesOnlyUtf8) {
   EXPECT_EQ(json_from("a: \xc3\xa9\n"), "{\"a\":\"\xc3\xa9\"}");
-  for (const std::string_view bytes : {"a: \xff\n", "\xda\xdf", "a: 'x\xc3'\n"})
+  for (const std::string_view bytes :
+       {std::string_view("a: \xff\n"), std::string_view("\xda\xdf"), std::string_view("a: 'x\xc3'\n"),
+        std::string_view("\0\xd8\0\xdc", 4), std::string_view("a: \0\n", 5)})
     EXPECT_EQ(json_from(bytes), "YAML: must be UTF-8 text");
 }
 

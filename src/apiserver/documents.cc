@@ -30,7 +30,7 @@ Answer openapi_v2() {
   };
   auto document = field(0x0a, "2.0") + field(0x12, field(0x0a, kTitle) + field(0x12, kVersion)) + field(0x42, "");
   Answer answer{200, JsonAnswer{sys::make_buffer(std::move(document))}};
-  std::get<JsonAnswer>(answer.content).content_type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  std::get<JsonAnswer>(answer.content).content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
   return answer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "apiserver/strategy.h"
@@ -188,6 +189,25 @@ json::Array custom_columns(const json::Value& version) {
   return columns;
 }
 
+std::shared_ptr<const json::Schema> with_type_and_metadata(const json::Schema& schema,
+                                                           const json::Schema& object_meta) {
+  static const auto text_field = [] {
+    json::Schema node;
+    node.type = json::Type::kString;
+    return node;
+  }();
+  auto whole = std::make_shared<json::Schema>(schema);
+  std::erase_if(whole->properties, [](const auto& property) {
+    return property.first == "apiVersion" || property.first == "kind" || property.first == "metadata";
+  });
+  whole->properties.emplace_back("apiVersion", &text_field);
+  whole->properties.emplace_back("kind", &text_field);
+  whole->properties.emplace_back("metadata", &object_meta);
+  std::sort(whole->properties.begin(), whole->properties.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return whole;
+}
+
 Result<ServedVersion> custom_version(const json::Value& value, const std::string& kind, json::SchemaSet& schemas) {
   ServedVersion version;
   version.empty = json::Object();
@@ -247,6 +267,7 @@ Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& de
   for (const auto& entry : array(spec, "versions")) {
     GW_TRY(auto version, custom_version(entry, kind->kind, *schemas));
     version.object_meta = builtin.definition(kObjectMeta);
+    version.whole = with_type_and_metadata(*version.schema, *version.object_meta);
     if (flag(entry, "deprecated", false)) {
       version.deprecation_warning = text(entry, "deprecationWarning",
                                          fmt::format("{}/{} {} is deprecated", kind->group, version.name, kind->kind));

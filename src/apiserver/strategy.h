@@ -57,6 +57,7 @@ struct Review {
 enum class GenerationRule : std::uint8_t {
   kNone,       // the kind has no generation
   kSpec,       // with spec
+  kSpecOrAnnotations,
   kNonStatus,  // with anything but metadata and status: custom resources
   kFixed,      // 1 from its creation on
 };

@@ -20,7 +20,7 @@ const json::FieldSet* reset_fields(const Call& call) {
 
 json::FieldWrite field_write(const Call& call, const WriteOptions& options) {
   json::FieldWrite write;
-  write.schema = call.version->schema;
+  write.schema = call.version->whole ? call.version->whole.get() : call.version->schema;
   write.empty = &call.version->empty;
   write.manager = options.manager;
   write.subresource = call.info.subresource;

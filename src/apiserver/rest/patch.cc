@@ -63,8 +63,19 @@ Result<void> check_applied_identity(const Call& call, const json::Value& applied
   return {};
 }
 
+// A strategic merge works on values, not on bytes, and words a wrong type accordingly:
+// "json: cannot unmarshal number into … of type string" is "cannot convert int64 to string" there.
+std::string as_conversion(std::string_view why) {
+  constexpr std::string_view kUnmarshal = "json: cannot unmarshal ";
+  constexpr std::string_view kOfType = " of type ";
+  auto type = why.rfind(kOfType);
+  if (!why.starts_with(kUnmarshal) || type == std::string_view::npos) return std::string(why);
+  auto from = why.substr(kUnmarshal.size(), why.find(' ', kUnmarshal.size()) - kUnmarshal.size());
+  return fmt::format("cannot convert {} to {}", from == "number" ? "int64" : from, why.substr(type + kOfType.size()));
+}
+
 // What is wrong with the outcome of a patch is wrong with the patch.
-Error about_patch(const json::Value& patched, Error error) {
+Error about_patch(const json::Value& patched, PatchType type, Error error) {
   if (error.reason != Reason::kBadRequest) return error;
   constexpr std::string_view kHandled = "cannot be handled as a ";
   std::string_view why = error.message;
@@ -72,9 +83,10 @@ Error about_patch(const json::Value& patched, Error error) {
     why.remove_prefix(at);
     why.remove_prefix(std::min(why.find(": ") + 2, why.size()));
   }
+  auto told = type == PatchType::kStrategic ? as_conversion(why) : std::string(why);
   return invalid("", "", "",
                  {Cause{"FieldValueInvalid",
-                        fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), why), "patch"}});
+                        fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), told), "patch"}});
 }
 
 }  // namespace
@@ -121,7 +133,7 @@ Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch&
   }
   if (!object.is_object()) return bad_request("the patched object is not an object any more");
   auto conforming = conform(call, options, patch.duplicates, object);
-  if (!conforming) return about_patch(object, std::move(conforming.error()));
+  if (!conforming) return about_patch(object, patch.type, std::move(conforming.error()));
   return Edited{std::move(object), false};
 }
 

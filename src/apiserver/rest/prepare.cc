@@ -65,8 +65,13 @@ void set_generation(json::Value& object, const json::Value* old, GenerationRule 
     const auto* b = old->as_object().if_contains(field);
     return (a == nullptr) != (b == nullptr) || (a && !json::equal(*a, *b));
   };
-  if (rule == GenerationRule::kSpec) {
+  if (rule == GenerationRule::kSpec || rule == GenerationRule::kSpecOrAnnotations) {
     changed = differs("spec");
+    if (rule == GenerationRule::kSpecOrAnnotations) {
+      const auto* now = json::find(object, {"metadata", "annotations"});
+      const auto* before = json::find(*old, {"metadata", "annotations"});
+      changed |= (now == nullptr) != (before == nullptr) || (now && !json::equal(*now, *before));
+    }
   } else {
     auto counts = [](std::string_view key) {
       return key != "metadata" && key != "status" && key != "apiVersion" && key != "kind";

@@ -254,7 +254,7 @@ TEST(Strategies, HaveTheFlagsOfTheRealServer) {
       {"", "ConfigMap", false, true, false, GenerationRule::kNone},
       {"", "Endpoints", true, true, false, GenerationRule::kNone},
       {"", "Event", true, true, false, GenerationRule::kNone},
-      {"apps", "Deployment", false, true, false, GenerationRule::kSpec},
+      {"apps", "Deployment", false, true, false, GenerationRule::kSpecOrAnnotations},
       {"batch", "Job", false, true, false, GenerationRule::kSpec},
       {"coordination.k8s.io", "Lease", true, false, false, GenerationRule::kNone},
       {"discovery.k8s.io", "EndpointSlice", false, true, false, GenerationRule::kNonStatus},

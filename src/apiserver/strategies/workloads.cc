@@ -191,7 +191,7 @@ const Strategy& deployment_strategy() {
   static const Strategy strategy{.add_defaults = add_deployment_defaults,
                                  .prepare = prepare_deployment,
                                  .validate = validate_deployment,
-                                 .generation = GenerationRule::kSpec};
+                                 .generation = GenerationRule::kSpecOrAnnotations};
   return strategy;
 }
 

@@ -1,0 +1,208 @@
+// HTTP from the network. The first byte says what the bytes are and how they are cut:
+// a request for the parser, a response for the parser, or a whole conversation with a connection of the server.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "fuzz.h"
+#include "net/http_parser.h"
+#include "net/http_shard.h"
+#include "testing/manual_loop.h"
+
+namespace gangway::fuzz {
+namespace {
+
+constexpr net::HttpLimits kLimits = {.header_bytes = 2048, .target_bytes = 256, .body_bytes = 1024};
+
+struct Outcome {
+  net::ParseState state = net::ParseState::kNeedMore;
+  std::string request;
+  int error_status = 0;
+};
+
+std::string flat(const sys::HttpRequest& request) {
+  auto text = request.method + ' ' + request.target + '\n';
+  for (const auto& [name, value] : request.headers.entries()) text += name + ": " + value + '\n';
+  return text + '\n' + request.body;
+}
+
+// Feeds as the connection does: what was not used comes again, in front of the next bytes.
+Outcome read_request(std::string_view wire, std::size_t piece) {
+  Outcome outcome;
+  net::RequestParser parser(kLimits);
+  std::string input;
+  while (outcome.state == net::ParseState::kNeedMore && !wire.empty()) {
+    input += wire.substr(0, piece);
+    wire.remove_prefix(std::min(piece, wire.size()));
+    const std::string exact = input;
+    const auto progress = parser.feed(exact);
+    FUZZ_LAW(progress.used <= input.size(), exact);
+    input.erase(0, progress.used);
+    outcome.state = progress.state;
+    if (parser.header_done()) (void)(parser.expects_continue() || parser.keep_alive() || parser.http_1_0());
+  }
+  if (outcome.state == net::ParseState::kBad) {
+    outcome.error_status = parser.error_status();
+    FUZZ_LAW(outcome.error_status >= 400 && outcome.error_status < 500, parser.error_message());
+    FUZZ_LAW(!parser.error_message().empty(), wire);
+    parser.reset();
+    FUZZ_LAW(!parser.header_done(), wire);
+  }
+  if (outcome.state == net::ParseState::kDone) {
+    const auto request = parser.take();
+    FUZZ_LAW(request.body.size() <= kLimits.body_bytes && request.target.size() <= kLimits.target_bytes,
+             request.target);
+    for (const char c : request.method + request.target) FUZZ_LAW(c != '\r' && c != '\n', request.target);
+    for (const auto& [name, value] : request.headers.entries())
+      FUZZ_LAW(name.find_first_of("\r\n:") == std::string::npos && value.find_first_of("\r\n") == std::string::npos,
+               name);
+    outcome.request = flat(request);
+  }
+  return outcome;
+}
+
+void check_request(std::string_view wire, std::size_t piece) {
+  const auto whole = read_request(wire, std::max<std::size_t>(1, wire.size()));
+  const auto pieces = read_request(wire, piece);
+  // A limit may be seen at another byte, but never a different request.
+  if (whole.state == net::ParseState::kDone && pieces.state == net::ParseState::kDone)
+    FUZZ_LAW(whole.request == pieces.request, wire);
+  FUZZ_LAW(!(whole.state == net::ParseState::kBad && pieces.state == net::ParseState::kDone), wire);
+}
+
+void check_response(std::string_view wire, std::size_t piece, bool no_body) {
+  std::string body;
+  net::ResponseParser parser([&](std::string_view part) { body += part; });
+  parser.reset(no_body);
+  std::string input;
+  auto state = net::ParseState::kNeedMore;
+  const auto size = wire.size();
+  while (state == net::ParseState::kNeedMore && !wire.empty()) {
+    input += wire.substr(0, piece);
+    wire.remove_prefix(std::min(piece, wire.size()));
+    const auto progress = parser.feed(input);
+    FUZZ_LAW(progress.used <= input.size(), input);
+    input.erase(0, progress.used);
+    state = progress.state;
+  }
+  if (state == net::ParseState::kNeedMore) state = parser.end_of_input();
+  FUZZ_LAW(state != net::ParseState::kNeedMore, "the end is the end");
+  FUZZ_LAW(state == net::ParseState::kDone || !parser.error_message().empty(), "an error says what is wrong");
+  FUZZ_LAW(body.size() <= size && (!no_body || body.empty()), body);
+  if (state != net::ParseState::kDone) return;
+  FUZZ_LAW(parser.header_done() && parser.status() >= 0 && parser.status() <= 999, "a response has a status");
+  (void)parser.keep_alive();
+  (void)parser.headers().get("Content-Type");
+}
+
+class EchoSession final : public sys::WebSocketSession {
+ public:
+  void on_open(std::function<void(Message)> send, std::function<void(std::uint16_t, std::string)> close) override {
+    send_ = std::move(send);
+    close_ = std::move(close);
+  }
+  void on_message(Message message) override {
+    if (message.data == "bye") return close_(1000, "as you wish");
+    send_(std::move(message));
+  }
+  void on_close() override { closed_ = true; }
+  ~EchoSession() override { FUZZ_LAW(closed_ == static_cast<bool>(send_), "a session that opened is told of its end"); }
+
+ private:
+  std::function<void(Message)> send_;
+  std::function<void(std::uint16_t, std::string)> close_;
+  bool closed_ = false;
+};
+
+class ThreeChunks final : public sys::BodyStream {
+ public:
+  State read(std::vector<sys::Buffer>& out, std::size_t) override {
+    out.push_back(sys::make_buffer("chunk"));
+    if (++chunks_ == 2) waker_();
+    return chunks_ == 1 ? State::kMore : chunks_ == 2 ? State::kWait : State::kEnd;
+  }
+  void set_waker(sys::Task waker) override { waker_ = std::move(waker); }
+
+ private:
+  int chunks_ = 0;
+  sys::Task waker_;
+};
+
+// Every kind of answer, by target; each request is answered once.
+class Handler final : public sys::HttpHandler {
+ public:
+  void handle(sys::HttpRequest request, sys::EventLoop& here, sys::Respond respond) override {
+    sys::HttpResponse response;
+    if (request.target == "/ws") {
+      response.status = 101;
+      response.websocket = std::make_unique<EchoSession>();
+      response.websocket_protocol = "v5.channel.k8s.io";
+    } else if (request.target == "/stream") {
+      response.stream = std::make_unique<ThreeChunks>();
+    } else {
+      response.body.push_back(sys::make_buffer(std::move(request.body)));
+    }
+    if (request.target != "/later") return respond(std::move(response));
+    here.post([respond] { respond({}); });
+  }
+};
+
+void drain(int fd, std::string& answers) {
+  char buffer[4096];
+  for (ssize_t n = 0; (n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0;)
+    answers.append(buffer, static_cast<std::size_t>(n));
+}
+
+// A client that says all this, in pieces, and reads what comes.
+void converse(std::string_view wire, std::size_t piece) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) return;
+  net::FileDescriptor client(ends[0]);
+  testing::ManualLoop loop;
+  Handler handler;
+  net::HttpServerOptions options;
+  options.limits = kLimits;
+  options.max_websocket_message = 300;
+  net::HttpServerContext context{options, handler, nullptr};
+  std::string answers;
+  {
+    net::HttpShard shard(context, loop);
+    ++context.connections;
+    shard.adopt(net::FileDescriptor(ends[1]), "127.0.0.1:1");
+    while (!wire.empty()) {
+      const auto part = wire.substr(0, piece);
+      if (::send(client.get(), part.data(), part.size(), MSG_NOSIGNAL) < 0) break;
+      wire.remove_prefix(part.size());
+      loop.run_until_idle();
+      drain(client.get(), answers);
+    }
+    ::shutdown(client.get(), SHUT_WR);
+    loop.run_until_idle();
+    drain(client.get(), answers);
+    // Whatever the state, every deadline ends it.
+    loop.advance(std::chrono::minutes(10));
+    FUZZ_LAW(context.connections == 0, answers);
+  }
+  FUZZ_LAW(answers.empty() || answers.starts_with("HTTP/1."), answers);
+}
+
+}  // namespace
+}  // namespace gangway::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace gangway;
+  fuzz::Input input(data, size);
+  // A letter says what it is, a digit or letter how long the pieces are: seeds stay readable.
+  const auto what = input.byte();
+  const std::size_t piece = 1 + input.byte() % 64U;
+  const std::string wire(input.rest().substr(0, 8192));
+  if (what % 3 == 0) {
+    fuzz::check_request(wire, piece);
+  } else if (what % 3 == 1) {
+    fuzz::check_response(wire, piece, (what & 64U) == 0);
+  } else {
+    fuzz::converse(wire, piece);
+  }
+  return 0;
+}

@@ -200,6 +200,9 @@ Result<std::vector<YamlDocument>> read_documents(std::string_view text, const Ya
   }
 }
 
+// Longer keys are only recognised behind a question mark.
+constexpr std::size_t kMaxSimpleKey = 1000;
+
 void write_string(std::string_view text, std::string& out) {
   const std::optional<Value> plain = resolve_plain_scalar(text);
   const bool stays_text = plain && plain->is_string();
@@ -228,7 +231,13 @@ void write_members(const Object& object, std::size_t indent, bool in_list, std::
   bool first = in_list;  // the first key stands behind the dash
   for (const auto& member : object) {
     if (!std::exchange(first, false)) out.append(indent, ' ');
+    const std::size_t start = out.size();
     write_string(member.key(), out);
+    if (out.size() - start > kMaxSimpleKey) {
+      out.insert(start, "? ");
+      out += '\n';
+      out.append(indent, ' ');
+    }
     out += ':';
     write_value(member.value(), indent, false, out);
   }

@@ -102,6 +102,19 @@ TEST(Yaml, KnowsTheLineOfAField) {
   EXPECT_EQ(document.line_of("nope"), 1);
 }
 
+TEST(Yaml, ReadsBackLongKeys) {
+  const std::string key(2000, 'k');
+  for (const Value& value : {Value("v"), json_of(R"({"a":[1]})"), json_of("[1,[2],{}]"), Value(nullptr)}) {
+    for (const Value& written : {Value(Object{{key, value}}), Value(Array{Object{{key, value}, {"b", 1}}}),
+                                 Value(Object{{"a", Object{{"b", 1}, {key, value}}}})}) {
+      const Result<std::vector<Value>> read = parse_yaml(to_yaml(written));
+      ASSERT_TRUE(read) << read.error().message;
+      ASSERT_EQ(read->size(), 1U);
+      EXPECT_EQ(serialize(read->front()), serialize(written));
+    }
+  }
+}
+
 TEST(Yaml, WritesBlocks) {
   EXPECT_EQ(to_yaml(json_of(
                 R"({"a":1,"b":{"c":[],"d":{},"e":null},"l":[1,{"x":1,"v":[2]},[3,4]],"s":"yes","t":"x: y","u":""})")),

@@ -15,10 +15,7 @@ using client::resources::kServiceAccounts;
 
 constexpr const char* kAccount = "default";
 constexpr const char* kCertificate = "kube-root-ca.crt";
-constexpr const char* kDescription =
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
-    "internal "
-    "service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.";
+constexpr const char* kDescription = "What pods verify the API server of this cluster with.";
 
 // Only the objects of that name matter; all others would make every pod's ConfigMap a look at its namespace.
 client::KeyMapper namespace_of(const char* name) {

@@ -95,6 +95,8 @@ class Normaliser:
             return self._number("port", str(value))
         if key == "storageVersionHash":
             return "<hash>"
+        if key == "kubernetes.io/description":
+            return "<text>"  # each server describes its objects in its own words
         return self._value(value)
 
     def _metadata(self, metadata: dict[str, Any], of_list: bool) -> dict[str, Any]:

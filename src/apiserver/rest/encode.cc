@@ -105,6 +105,11 @@ Answer json_answer(const json::Value& value, int status) {
   return Answer{status, JsonAnswer{sys::make_buffer(json::serialize(value) + "\n")}};
 }
 
+std::string stored_prefix(const Call& call) {
+  bool as_stored = call.wanted.form == Form::kObject && !call.kind->strategy->from_storage;
+  return as_stored ? type_prefix(call) : std::string();
+}
+
 Result<std::string> object_json(const Call& call, const api::Version& version) {
   if (call.kind->strategy->from_storage) {
     GW_TRY(auto object, open_version(call, version));

@@ -10,6 +10,9 @@ namespace gangway::apiserver {
 
 // One object as the call's version, as itself, as a table of one row or as its metadata, as the client wants it.
 Result<std::string> encode_object(const Call& call, const api::Version& version, bool with_columns = true);
+// What is sent before a stored object's bytes, whose own opening brace is dropped: `{"kind":"Pod","apiVersion":"v1",`.
+// Empty where the bytes cannot be sent as they are stored.
+std::string stored_prefix(const Call& call);
 // The object itself, with apiVersion and kind, whatever form the client wants.
 Result<std::string> object_json(const Call& call, const api::Version& version);
 

@@ -11,12 +11,11 @@
 #include "apiserver/rest/options.h"
 #include "apiserver/rest/paged_roots.h"
 #include "apiserver/rest/prepare.h"
+#include "apiserver/rest/watch_frames.h"
 #include "store/store.h"
 #include "sys/clock.h"
 
 namespace gangway::apiserver {
-
-class WatchFrames;
 
 class Resources {
  public:
@@ -53,6 +52,7 @@ class Resources {
   sys::EventLoop& api_loop_;
   PrepareEnv env_;
   PagedRoots paged_roots_;
+  std::shared_ptr<WatchFrames> watch_frames_ = std::make_shared<WatchFrames>();
 };
 
 }  // namespace gangway::apiserver

@@ -1,7 +1,7 @@
 // WatchFrames: the events of watches as bytes, kept for a while, so that a change is encoded once for all who watch.
 //
-// Thread-safe. It holds a bounded number of frames, and one that was pushed out is simply encoded again: watchers of one
-// kind read the log at nearly the same place, so few are needed.
+// Thread-safe. It holds a bounded number of frames, and one that was pushed out is simply encoded again: watchers of
+// one kind read the log at nearly the same place, so few are needed.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace gangway::apiserver {
 
 class WatchFrames {
  public:
-  // `opening`, the object without its first brace, and the end of the event: `{"type":"ADDED","object":{"kind":"Pod",` …
-  // Requires: `object` is a JSON object that is not empty.
+  // `opening`, the object without its first brace, and the end of the event: `{"type":"ADDED","object":{"kind":"Pod",`
+  // … Requires: `object` is a JSON object that is not empty.
   sys::Buffer frame(std::string_view opening, const std::shared_ptr<const std::string>& object);
 
  private:

@@ -8,11 +8,14 @@ namespace {
 constexpr std::string_view kAdded = R"({"type":"ADDED","object":{"kind":"Pod",)";
 constexpr std::string_view kDeleted = R"({"type":"DELETED","object":{"kind":"Pod",)";
 
-std::shared_ptr<const std::string> object(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+std::shared_ptr<const std::string> object(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
 
 TEST(WatchFrames, PutsTheObjectIntoTheEvent) {
   WatchFrames frames;
-  EXPECT_EQ(*frames.frame(kAdded, object(R"({"a":1})")), "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"a\":1}}\n");
+  EXPECT_EQ(*frames.frame(kAdded, object(R"({"a":1})")),
+            "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\",\"a\":1}}\n");
 }
 
 TEST(WatchFrames, EncodesOnceForAllWhoWatch) {

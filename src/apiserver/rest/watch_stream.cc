@@ -35,8 +35,11 @@ api::Version at_revision(const api::Version& version, api::Revision revision) {
 
 class WatchStream final : public sys::BodyStream {
  public:
-  WatchStream(CallPtr call, store::Store& store, WatchOptions options)
-      : call_(std::move(call)), options_(std::move(options)) {
+  WatchStream(CallPtr call, store::Store& store, std::shared_ptr<WatchFrames> frames, WatchOptions options)
+      : call_(std::move(call)),
+        frames_(std::move(frames)),
+        options_(std::move(options)),
+        prefix_(stored_prefix(*call_)) {
     published_ = store.on_publish(call_->here, [this] { wake(); });
     auto seconds = options_.timeout_seconds.value_or(kDefaultTimeoutSeconds);
     timeout_ = call_->here.run_after(std::chrono::seconds(seconds), [this] {
@@ -63,9 +66,9 @@ class WatchStream final : public sys::BodyStream {
 
   State read(std::vector<sys::Buffer>& out, std::size_t max_bytes) override {
     std::size_t bytes = 0;
-    auto emit = [&](std::string text) {
-      bytes += text.size();
-      out.push_back(sys::make_buffer(std::move(text)));
+    auto emit = [&](sys::Buffer event) {
+      bytes += event->size();
+      out.push_back(std::move(event));
     };
     while (bytes < max_bytes) {
       if (over_) return State::kEnd;
@@ -73,13 +76,13 @@ class WatchStream final : public sys::BodyStream {
         emit_object(emit, "ADDED", initial_.front());
         initial_.pop_front();
       } else if (initial_end_) {
-        emit(bookmark(*std::exchange(initial_end_, std::nullopt), true));
+        emit(sys::make_buffer(bookmark(*std::exchange(initial_end_, std::nullopt), true)));
       } else if (failure_) {
-        emit(frame("ERROR", json::serialize(status_of(*failure_))));
+        emit(sys::make_buffer(frame("ERROR", json::serialize(status_of(*failure_)))));
         over_ = true;
       } else if (!emit_next_change(emit)) {
         if (!std::exchange(bookmark_due_, false)) return State::kWait;
-        emit(bookmark(cursor_->position(), false));
+        emit(sys::make_buffer(bookmark(cursor_->position(), false)));
       }
     }
     return State::kMore;
@@ -100,9 +103,13 @@ class WatchStream final : public sys::BodyStream {
 
   template <class Emit>
   void emit_object(Emit& emit, std::string_view type, const api::Version& version) {
+    if (!prefix_.empty()) {
+      opening_.assign(R"({"type":")").append(type).append(R"(","object":)").append(prefix_);
+      return emit(frames_->frame(opening_, version.json));
+    }
     auto object = encode_object(*call_, version, std::exchange(first_, false));
     if (object) {
-      emit(frame(type, *object));
+      emit(sys::make_buffer(frame(type, *object)));
     } else {
       failure_ = object.error();
     }
@@ -148,7 +155,10 @@ class WatchStream final : public sys::BodyStream {
   }
 
   const CallPtr call_;
+  const std::shared_ptr<WatchFrames> frames_;
   const WatchOptions options_;
+  const std::string prefix_;  // what a stored object is sent after; empty: it must be encoded for this watch
+  std::string opening_;       // scratch
   std::deque<api::Version> initial_;
   std::optional<api::Revision> initial_end_;
   std::unique_ptr<store::Cursor> cursor_;
@@ -164,14 +174,15 @@ class WatchStream final : public sys::BodyStream {
 
 }  // namespace
 
-Result<std::unique_ptr<sys::BodyStream>> open_watch(const CallPtr& call, store::Store& store) {
+Result<std::unique_ptr<sys::BodyStream>> open_watch(const CallPtr& call, store::Store& store,
+                                                    std::shared_ptr<WatchFrames> frames) {
   if (auto revision = read_revision(call->query); !revision) return unforeseen(revision.error().message);
   GW_TRY(auto options, read_watch_options(*call));
   auto root = store.root();
   bool from_now = !options.revision || *options.revision == 0;
   bool initial = options.send_initial_events.value_or(from_now);
   auto start = initial || from_now ? root->revision() : *options.revision;
-  auto stream = std::make_unique<WatchStream>(call, store, options);
+  auto stream = std::make_unique<WatchStream>(call, store, std::move(frames), options);
   if (initial) {
     if (options.revision && *options.revision > root->revision()) {
       Error error;
@@ -200,7 +211,7 @@ void Resources::watch(const CallPtr& call, const Done& done) {
     if (!cursor) return done(cursor.error());
     return done(Answer{200, CursorAnswer{std::move(*cursor)}});
   }
-  auto stream = open_watch(call, store_);
+  auto stream = open_watch(call, store_, watch_frames_);
   if (!stream) return done(stream.error());
   done(Answer{200, StreamAnswer{std::move(*stream)}});
 }

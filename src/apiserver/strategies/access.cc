@@ -1,4 +1,6 @@
 // Role, ClusterRole, RoleBinding and ClusterRoleBinding.
+#include <fmt/format.h>
+
 #include "apiserver/auth/escalation.h"
 #include "apiserver/auth/rbac.h"
 #include "apiserver/registry.h"
@@ -6,6 +8,7 @@
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
+#include "base/quote.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -99,7 +102,11 @@ void validate_binding(Review& review) {
     role["name"].invalid_each(names::check_path_segment(role["name"].text()));
   }
   for (const auto& subject : object["subjects"].items()) check_subject(subject, namespaced);
-  if (review.old && !role.same_as(old_object(review)["roleRef"])) role.invalid("cannot change roleRef");
+  if (review.old && !role.same_as(old_object(review)["roleRef"])) {
+    role.refuse("FieldValueInvalid",
+                fmt::format("Invalid value: rbac.RoleRef{{APIGroup:{}, Kind:{}, Name:{}}}: cannot change roleRef",
+                            quoted(role["apiGroup"].text()), quoted(kind), quoted(role["name"].text())));
+  }
 }
 
 }  // namespace

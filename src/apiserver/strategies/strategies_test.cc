@@ -58,9 +58,9 @@ TEST(SmallStrategies, NameTheFieldOfEachMistake) {
        R"({"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"a"}})",
        R"({"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"b"},"subjects":[{"kind":"Robot","name":"x"}]})",
        {"subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
-        "roleRef: Invalid value: {\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"b\"}: cannot "
-        "change "
-        "roleRef"}},
+        "roleRef: Invalid value: rbac.RoleRef{APIGroup:\"rbac.authorization.k8s.io\", Kind:\"Role\", Name:\"b\"}: "
+        "cannot "
+        "change roleRef"}},
       {"rbac.authorization.k8s.io",
        "Role",
        "roles",

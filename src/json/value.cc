@@ -437,7 +437,10 @@ Object& object_at(Value& root, std::initializer_list<std::string_view> path) {
   Value* at = &root;
   for (const std::string_view key : path) {
     if (!at->is_object()) at->emplace_object();
-    at = &at->get_object()[key];
+    // operator[] makes room before it looks: it would move what is there, and others may hold on to that.
+    Object& object = at->get_object();
+    Value* present = object.if_contains(key);
+    at = present != nullptr ? present : &object[key];
   }
   if (!at->is_object()) at->emplace_object();
   return at->get_object();

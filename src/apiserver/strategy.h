@@ -55,8 +55,8 @@ struct Review {
 
 // When metadata.generation goes up.
 enum class GenerationRule : std::uint8_t {
-  kNone,       // the kind has no generation
-  kSpec,       // with spec
+  kNone,  // the kind has no generation
+  kSpec,  // with spec
   kSpecOrAnnotations,
   kNonStatus,  // with anything but metadata and status: custom resources
   kFixed,      // 1 from its creation on

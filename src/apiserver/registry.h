@@ -59,7 +59,8 @@ struct ServedVersion {
   bool storage = true;
   std::string deprecation_warning;  // empty: not deprecated
   const json::Schema* schema = nullptr;
-  // Custom kinds: the schema with apiVersion, kind and metadata, which users leave out, for whoever walks whole objects.
+  // Custom kinds: the schema with apiVersion, kind and metadata, which users leave out, for whoever walks whole
+  // objects.
   std::shared_ptr<const json::Schema> whole;
   const json::Schema* object_meta = nullptr;  // of metadata, which users' schemas leave to the server
   json::Value empty;                          // an object before anybody set a field: what a create is compared with

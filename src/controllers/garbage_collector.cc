@@ -109,7 +109,7 @@ Outcome GarbageCollector::reconcile(const api::ObjectKey& key, const View& view)
 
 GarbageCollector::OwnerState GarbageCollector::state_of(const api::OwnerReference& owner, const ResourceInfo& of,
                                                         const api::Header& dependent, const View& view,
-                                                        Outcome& outcome) const {
+                                                        std::vector<client::Probe>& probes) const {
   const auto info = catalog_.find_kind(client::group_of(owner.api_version), owner.kind);
   if (!info) return OwnerState::kSolid;
   if (info->namespaced && !of.namespaced) return OwnerState::kSolid;
@@ -119,17 +119,17 @@ GarbageCollector::OwnerState GarbageCollector::state_of(const api::OwnerReferenc
     return is_deleting_foreground(*found.header) ? OwnerState::kWaiting : OwnerState::kSolid;
 
   const std::string probe = probe_name(owner);
+  probes.push_back(client::Probe{probe, json::Object{{"group", info->resource.group},
+                                                     {"version", info->resource.version},
+                                                     {"plural", info->resource.plural},
+                                                     {"namespace", name.ns},
+                                                     {"name", name.name},
+                                                     {"uid", owner.uid}}});
   const auto* answer = view.answer(probe);
   if (answer != nullptr && answer->has_value()) {
     // One that exists after all will be in the mirror soon, and its arrival leads to another look.
     return (*answer)->is_string() && (*answer)->get_string() == owner.uid ? OwnerState::kSolid : OwnerState::kGone;
   }
-  outcome.allowed_now.push_back(client::Probe{probe, json::Object{{"group", info->resource.group},
-                                                                  {"version", info->resource.version},
-                                                                  {"plural", info->resource.plural},
-                                                                  {"namespace", name.ns},
-                                                                  {"name", name.name},
-                                                                  {"uid", owner.uid}}});
   return OwnerState::kUnknown;
 }
 
@@ -137,8 +137,9 @@ void GarbageCollector::collect(const ResourceInfo& info, const api::Version& obj
                                Outcome& outcome) const {
   const api::Header& header = *object.header;
   Owners owners;
+  std::vector<client::Probe> probes;
   for (const api::OwnerReference& owner : header.owners) {
-    switch (state_of(owner, info, header, view, outcome)) {
+    switch (state_of(owner, info, header, view, probes)) {
       case OwnerState::kSolid:
         owners.any_solid = true;
         break;
@@ -153,7 +154,11 @@ void GarbageCollector::collect(const ResourceInfo& info, const api::Version& obj
         break;
     }
   }
-  if (owners.any_unknown) return;
+  if (owners.any_unknown) {
+    // All are asked after together: answers last for one look, so those that came in different rounds never meet.
+    for (client::Probe& probe : probes) outcome.allowed_now.push_back(std::move(probe));
+    return;
+  }
   if (owners.any_solid) {
     if (owners.loose.empty()) return;
     outcome.allowed_now.push_back(with_owners(info.resource, object, [&](const json::Value& reference) {

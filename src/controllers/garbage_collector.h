@@ -44,8 +44,9 @@ class GarbageCollector final : public client::Reconciler {
   enum class OwnerState : std::uint8_t { kSolid, kWaiting, kGone, kUnknown };
   struct Owners;
 
+  // Adds the question that a live read would answer to `probes` when the mirror does not have the owner.
   OwnerState state_of(const api::OwnerReference& owner, const ResourceInfo& of, const api::Header& dependent,
-                      const client::View& view, client::Outcome& outcome) const;
+                      const client::View& view, std::vector<client::Probe>& probes) const;
   void collect(const ResourceInfo& info, const api::Version& object, const client::View& view,
                client::Outcome& outcome) const;
   void finish_foreground(const ResourceInfo& info, const api::Version& object, const client::View& view,

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controllers/test_catalog.h"
@@ -214,6 +215,33 @@ TEST_F(GarbageCollectorTest, AFailedReadOfTheOwnerIsNotItsEnd) {
   api.create(kWidgets, a_widget("w").owner("v1", "ConfigMap", "nowhere", "no-such-uid"));
   settle();
   EXPECT_TRUE(exists(kWidgets, "w"));
+}
+
+// Answers live for one look. Were an owner asked after only when its own answer is missing, two owners whose answers
+// came in different rounds would take turns for ever.
+TEST_F(GarbageCollectorTest, OwnersThatAnswerInDifferentRoundsAreBothGone) {
+  class FailsOnce final : public client::ProbeRunner {
+   public:
+    explicit FailsOnce(sys::EventLoop& loop) : loop_(loop) {}
+    void ask(const client::Probe& question, sys::Completion<json::Value> done) override {
+      const bool fails = json::string_at(question.question, {"name"}) == "second" && std::exchange(first_time_, false);
+      loop_.post([done = std::move(done), fails] {
+        if (fails) return done(an_error(Reason::kServiceUnavailable));
+        done(json::Value(nullptr));
+      });
+    }
+
+   private:
+    sys::EventLoop& loop_;
+    bool first_time_ = true;
+  } fails_once(bench.loop);
+  bench.start(collector, &fails_once);
+  feed = std::make_unique<GarbageFeed>(collector, bench.catalog, *bench.controller, bench.mirror);
+  settle();
+  api.create(kWidgets,
+             a_widget("w").owner("v1", "ConfigMap", "first", "uid-1").owner("v1", "ConfigMap", "second", "uid-2"));
+  bench.loop.advance(1min);
+  EXPECT_FALSE(exists(kWidgets, "w"));
 }
 
 // ── the property: whatever is owned by whom, each deletion ends as the model says, through lag and faults ──

@@ -58,6 +58,7 @@ void check_apply(json::Value live, const json::Value& applied, const json::Value
   write.empty = &empty;
   write.manager = "kubectl";
   write.api_version = "v1";
+  (void)json::apply_configuration(live, applied, write, false);
   const auto first = json::apply_configuration(live, applied, write, true);
   if (!first) {
     FUZZ_LAW(!first.error().message.empty(), json::serialize(applied));
@@ -74,6 +75,13 @@ void check_apply(json::Value live, const json::Value& applied, const json::Value
   check_storable(updated);
   write.manager = "kubectl";
   (void)json::apply_configuration(updated, applied, write, false);
+}
+
+bool fits(json::Value object, const json::Schema* schema) {
+  // The schema of the tests says little about this field, and its own decoder is under test.
+  if (auto* metadata = json::find(object, {"metadata"}); metadata != nullptr && metadata->is_object())
+    metadata->get_object().erase("managedFields");
+  return json::check_applied(object, schema).has_value();
 }
 
 }  // namespace
@@ -93,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto* schema : {&json::test_schema(), static_cast<const json::Schema*>(nullptr)}) {
     fuzz::check_comparison(*live, *applied, schema);
     // What the server applies to has passed the decoder: it has the types of its kind.
-    if (!json::check_applied(*live, schema) || !json::check_applied(*update, schema)) continue;
+    if (!fuzz::fits(*live, schema) || !fuzz::fits(*update, schema)) continue;
     fuzz::check_apply(*live, *applied, *update, schema);
   }
   return 0;

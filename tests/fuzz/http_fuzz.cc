@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "fuzz.h"
 #include "net/http_parser.h"
@@ -129,33 +130,58 @@ class ThreeChunks final : public sys::BodyStream {
   sys::Task waker_;
 };
 
-// Every kind of answer, by target; each request is answered once.
+// A watch of something that does not change.
+class NothingYet final : public sys::BodyStream {
+ public:
+  State read(std::vector<sys::Buffer>&, std::size_t) override { return State::kWait; }
+  void set_waker(sys::Task) override {}
+};
+
+// Every kind of answer, by target.
 class Handler final : public sys::HttpHandler {
  public:
   void handle(sys::HttpRequest request, sys::EventLoop& here, sys::Respond respond) override {
     sys::HttpResponse response;
+    if (request.target == "/never") return;
+    if (request.target == "/fails") throw std::runtime_error("as handlers never should");
     if (request.target == "/ws") {
       response.status = 101;
       response.websocket = std::make_unique<EchoSession>();
       response.websocket_protocol = "v5.channel.k8s.io";
     } else if (request.target == "/stream") {
       response.stream = std::make_unique<ThreeChunks>();
+    } else if (request.target == "/watch") {
+      response.stream = std::make_unique<NothingYet>();
+    } else if (request.target == "/large") {
+      response.body.push_back(sys::make_buffer(std::string(1 << 20, 'x')));
     } else {
       response.body.push_back(sys::make_buffer(std::move(request.body)));
     }
     if (request.target != "/later") return respond(std::move(response));
-    here.post([respond] { respond({}); });
+    here.run_after(std::chrono::seconds(1), [respond] { respond({}); });
   }
 };
 
-void drain(int fd, std::string& answers) {
-  char buffer[4096];
-  for (ssize_t n = 0; (n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0;)
+// Reads until nothing more comes.
+void take_answers(int fd, testing::ManualLoop& loop, std::string& answers) {
+  char buffer[65536];
+  for (loop.run_until_idle();; loop.run_until_idle()) {
+    const ssize_t n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n <= 0) return;
     answers.append(buffer, static_cast<std::size_t>(n));
+  }
 }
 
-// A client that says all this, in pieces, and reads what comes.
-void converse(std::string_view wire, std::size_t piece) {
+// How a client says something: in pieces; waiting for answers or not; saying that it is done, or leaving it at that.
+// And whether the server ends before it has sent all answers.
+struct Manners {
+  std::size_t piece;
+  bool reads_at_once;
+  bool says_goodbye;
+  bool server_ends;
+};
+
+void converse(std::string_view wire, const Manners& manners) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) return;
   net::FileDescriptor client(ends[0]);
@@ -171,16 +197,20 @@ void converse(std::string_view wire, std::size_t piece) {
     ++context.connections;
     shard.adopt(net::FileDescriptor(ends[1]), "127.0.0.1:1");
     while (!wire.empty()) {
-      const auto part = wire.substr(0, piece);
+      const auto part = wire.substr(0, manners.piece);
       if (::send(client.get(), part.data(), part.size(), MSG_NOSIGNAL) < 0) break;
       wire.remove_prefix(part.size());
       loop.run_until_idle();
-      drain(client.get(), answers);
+      if (manners.reads_at_once) take_answers(client.get(), loop, answers);
     }
-    ::shutdown(client.get(), SHUT_WR);
-    loop.run_until_idle();
-    drain(client.get(), answers);
-    // Whatever the state, every deadline ends it.
+    if (manners.server_ends) shard.drain([] {});
+    take_answers(client.get(), loop, answers);
+    loop.advance(std::chrono::seconds(2));
+    take_answers(client.get(), loop, answers);
+    if (manners.says_goodbye) ::shutdown(client.get(), SHUT_WR);
+    // Whatever the state, every deadline ends it; only a watch or a WebSocket may stay as long as its peer.
+    loop.advance(std::chrono::minutes(10));
+    client.reset();
     loop.advance(std::chrono::minutes(10));
     FUZZ_LAW(context.connections == 0, answers);
   }
@@ -202,7 +232,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (what % 3 == 1) {
     fuzz::check_response(wire, piece, (what & 64U) == 0);
   } else {
-    fuzz::converse(wire, piece);
+    fuzz::converse(wire, {.piece = piece,
+                          .reads_at_once = (what & 16U) == 0,
+                          .says_goodbye = (what & 32U) == 0,
+                          .server_ends = (what & 64U) == 0});
   }
   return 0;
 }

@@ -109,7 +109,13 @@ Result<BodyFormat> body_format(std::string_view content_type, bool protobuf_too)
   return error;
 }
 
-Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema) {
+Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema,
+                              boost::json::storage_ptr storage) {
+  if (format == BodyFormat::kJson) {
+    std::vector<std::string> duplicates;
+    GW_TRY(auto value, json::parse(body, {}, &duplicates, std::move(storage)));
+    return ParsedBody{std::move(value), std::move(duplicates)};
+  }
   ParsedBody parsed;
   if (format == BodyFormat::kProtobuf) {
     if (!schema) return internal_error("a protobuf body can only be read with its schema");
@@ -118,10 +124,6 @@ Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const js
     auto& object = parsed.value.get_object();
     if (!envelope.api_version.empty()) object["apiVersion"] = envelope.api_version;
     if (!envelope.kind.empty()) object["kind"] = envelope.kind;
-    return parsed;
-  }
-  if (format == BodyFormat::kJson) {
-    GW_TRY(parsed.value, json::parse(body, {}, &parsed.duplicates));
     return parsed;
   }
   GW_TRY(auto documents, json::parse_yaml(body));

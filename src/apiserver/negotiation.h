@@ -37,7 +37,8 @@ struct ParsedBody {
   json::Value value;
   std::vector<std::string> duplicates;  // paths of fields that occur twice
 };
-// Protobuf needs the schema of what the body is.
-Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema = nullptr);
+// Protobuf needs the schema of what the body is. JSON becomes a tree in `storage`.
+Result<ParsedBody> parse_body(std::string_view body, BodyFormat format, const json::Schema* schema = nullptr,
+                              boost::json::storage_ptr storage = {});
 
 }  // namespace gangway::apiserver

@@ -182,15 +182,15 @@ void zip(const std::vector<FieldSet::Node>& a, const std::vector<FieldSet::Node>
 }
 
 // `with_self`: the path that ends here is a member too.
-Object object_of(const FieldSet& set, bool with_self) {
-  Object object;
+Object object_of(const FieldSet& set, bool with_self, const boost::json::storage_ptr& storage) {
+  Object object(storage);
   object.reserve(set.nodes().size() + (with_self ? 1 : 0));
-  if (with_self) object.emplace(".", Object());
+  if (with_self) object.emplace(".", Object(storage));
   std::string key;
   for (const FieldSet::Node& node : set.nodes()) {
     key.clear();
     node.element.append_to(key);
-    object.emplace(key, object_of(node.children, node.member && !node.children.empty()));
+    object.emplace(key, object_of(node.children, node.member && !node.children.empty(), storage));
   }
   return object;
 }
@@ -338,8 +338,8 @@ Result<FieldSet> FieldSet::parse(const Value& fields_v1) {
   return parse_set(fields_v1, is_member, 0);
 }
 
-Value FieldSet::to_value() const {
-  return object_of(*this, false);
+Value FieldSet::to_value(const boost::json::storage_ptr& storage) const {
+  return object_of(*this, false, storage);
 }
 
 std::size_t FieldSet::size() const {

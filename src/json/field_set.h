@@ -55,7 +55,7 @@ class FieldSet {
   static FieldSet of_fields(std::initializer_list<std::initializer_list<std::string_view>> paths);
   // Reads FieldsV1. Steps of a kind that we do not know are left out, as Kubernetes does.
   static Result<FieldSet> parse(const Value& fields_v1);
-  Value to_value() const;
+  Value to_value(const boost::json::storage_ptr& storage = {}) const;
 
   bool empty() const { return nodes_.empty(); }
   std::size_t size() const;

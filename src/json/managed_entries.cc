@@ -37,15 +37,15 @@ std::int64_t seconds_of(const ManagedEntry& entry) {
   return time ? std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count() : 0;
 }
 
-Value encode_entry(const ManagedEntry& entry) {
-  Object object;
+Value encode_entry(const ManagedEntry& entry, const boost::json::storage_ptr& storage) {
+  Object object(storage);
   object.reserve(7);
   object.emplace("manager", entry.manager);
   object.emplace("operation", entry.applied ? "Apply" : "Update");
   object.emplace("apiVersion", entry.api_version);
   if (!entry.time.empty()) object.emplace("time", entry.time);
   object.emplace("fieldsType", "FieldsV1");
-  object.emplace("fieldsV1", entry.fields.to_value());
+  object.emplace("fieldsV1", entry.fields.to_value(storage));
   if (!entry.subresource.empty()) object.emplace("subresource", entry.subresource);
   return object;
 }
@@ -74,7 +74,7 @@ Result<ManagedEntries> decode_managed_fields(const Value* managed_fields) {
   return entries;
 }
 
-Array encode_managed_fields(ManagedEntries entries) {
+Array encode_managed_fields(ManagedEntries entries, const boost::json::storage_ptr& storage) {
   std::vector<std::pair<std::int64_t, const ManagedEntry*>> sorted;
   for (const ManagedEntry& entry : entries) sorted.emplace_back(seconds_of(entry), &entry);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
@@ -84,9 +84,9 @@ Array encode_managed_fields(ManagedEntries entries) {
     if (a.second->applied != b.second->applied) return a.second->applied;
     return key(a) < key(b);
   });
-  Array array;
+  Array array(storage);
   array.reserve(sorted.size());
-  for (const auto& [seconds, entry] : sorted) array.push_back(encode_entry(*entry));
+  for (const auto& [seconds, entry] : sorted) array.push_back(encode_entry(*entry, storage));
   return array;
 }
 

@@ -26,8 +26,8 @@ struct ManagedEntry {
 using ManagedEntries = std::vector<ManagedEntry>;
 
 Result<ManagedEntries> decode_managed_fields(const Value* managed_fields);
-// Sorted as Kubernetes sorts them: appliers first, then by time, name, version, subresource.
-Array encode_managed_fields(ManagedEntries entries);
+// Sorted as Kubernetes sorts them: appliers first, then by time, name, version, subresource. In `storage`.
+Array encode_managed_fields(ManagedEntries entries, const boost::json::storage_ptr& storage = {});
 
 ManagedEntry* find_entry(ManagedEntries& entries, const ManagedEntry& identity);
 void drop_empty_entries(ManagedEntries& entries);

@@ -93,7 +93,7 @@ void erase_managed_fields(Value& object) {
 
 void put_managed_fields(Value& object, ManagedEntries entries) {
   if (!entries.empty()) {
-    object_at(object, {"metadata"})["managedFields"] = encode_managed_fields(std::move(entries));
+    object_at(object, {"metadata"})["managedFields"] = encode_managed_fields(std::move(entries), object.storage());
   } else {
     erase_managed_fields(object);
   }

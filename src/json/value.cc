@@ -6,6 +6,7 @@
 #include <boost/json/value_stack.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <unordered_set>
 
 namespace gangway::json {
@@ -215,6 +216,30 @@ constexpr auto kNeedsEscape = [] {
   return table;
 }();
 
+// The same for eight bytes at once. A byte subtracted below zero borrows its high bit, which the complement of the word
+// lets through only where it was not set before.
+bool any_needs_escape(const char* eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x8080808080808080;
+  std::uint64_t word = 0;
+  std::memcpy(&word, eight, sizeof word);
+  const std::uint64_t control = (word - kOnes * 0x20) & ~word;
+  const std::uint64_t quote = word ^ kOnes * '"';
+  const std::uint64_t backslash = word ^ kOnes * '\\';
+  return ((control | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash)) & kHigh) != 0;
+}
+
+// Whether the text may stand between quotes as it is, which nearly all do.
+bool is_plain(std::string_view text) {
+  if (text.size() < 8) {
+    return std::none_of(text.begin(), text.end(), [](char c) { return kNeedsEscape[static_cast<unsigned char>(c)]; });
+  }
+  // The last eight bytes may overlap the ones before.
+  for (std::size_t at = 0; at + 8 < text.size(); at += 8)
+    if (any_needs_escape(text.data() + at)) return false;
+  return !any_needs_escape(text.data() + text.size() - 8);
+}
+
 void append_escape(unsigned char byte, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
   switch (byte) {
@@ -326,6 +351,11 @@ bool equal_objects(const Object& a, const Object& b) {
 
 void append_quoted(std::string_view text, std::string& out) {
   out += '"';
+  if (is_plain(text)) {
+    out += text;
+    out += '"';
+    return;
+  }
   const char* plain = text.data();
   const char* const end = plain + text.size();
   for (const char* at = plain; at != end; ++at) {

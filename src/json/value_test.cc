@@ -86,6 +86,29 @@ TEST(Serialize, EscapesWhatJsonRequires) {
   EXPECT_EQ(serialize(*parse(R"({"b":[1,{"a":null}],"a":{},"c":[]})")), R"({"b":[1,{"a":null}],"a":{},"c":[]})");
 }
 
+// Plain text is found in steps of eight bytes: what must be escaped is found wherever it stands.
+TEST(Serialize, EscapesAtEveryPlace) {
+  const std::pair<char, std::string> cases[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\n"}, {'\x1f', "\\u001f"}};
+  for (const auto& [byte, escaped] : cases) {
+    for (std::size_t size = 1; size <= 24; ++size) {
+      for (std::size_t at = 0; at < size; ++at) {
+        // 0x7f and bytes from 0x80 on have the high bit in play that the steps of eight rely on.
+        const std::string fill[] = {std::string(size, ' '), std::string(size, '\x7f'), std::string(size, '\xff')};
+        for (std::string text : fill) {
+          const std::string plain = text;
+          std::string out;
+          append_quoted(plain, out);
+          EXPECT_EQ(out, '"' + plain + '"');
+          text[at] = byte;
+          out.clear();
+          append_quoted(text, out);
+          EXPECT_EQ(out, '"' + plain.substr(0, at) + escaped + plain.substr(at + 1) + '"') << size << " " << at;
+        }
+      }
+    }
+  }
+}
+
 TEST(Equal, KnowsOneNumberType) {
   EXPECT_TRUE(equal(Value(1), Value(1u)));
   EXPECT_TRUE(equal(Value(1), Value(1.0)));

@@ -76,24 +76,25 @@ Result<void> report_strictness(Call& call, const WriteOptions& options, const st
   return report(call, options, problems);
 }
 
-Result<ParsedBody> read_as(const Call& call, const json::Schema* schema) {
+Result<ParsedBody> read_as(const Call& call, const json::Schema* schema, boost::json::storage_ptr storage) {
   GW_TRY(auto format, body_format(call.content_type, schema && json::has_protobuf(*schema)));
-  return parse_body(call.body, format, schema);
+  return parse_body(call.body, format, schema, std::move(storage));
 }
 
 }  // namespace
 
-Result<ParsedBody> read_body(const Call& call) {
+Result<ParsedBody> read_body(const Call& call, boost::json::storage_ptr storage) {
   const auto* subresource = call.info.subresource.empty() ? nullptr : call.version->subresource(call.info.subresource);
-  return read_as(call, subresource && subresource->schema ? subresource->schema : call.version->schema);
+  return read_as(call, subresource && subresource->schema ? subresource->schema : call.version->schema,
+                 std::move(storage));
 }
 
 Result<ParsedBody> read_body(const Call& call, std::string_view definition) {
-  return read_as(call, call.registry->shared_schemas().definition(definition));
+  return read_as(call, call.registry->shared_schemas().definition(definition), {});
 }
 
-Result<json::Value> decode_body(Call& call, const WriteOptions& options) {
-  auto parsed = read_body(call);
+Result<json::Value> decode_body(Call& call, const WriteOptions& options, boost::json::storage_ptr storage) {
+  auto parsed = read_body(call, std::move(storage));
   if (!parsed && parsed.error().reason != Reason::kBadRequest) return parsed.error();
   if (!parsed) return cannot_handle(call, parsed.error().message);
   if (parsed->value.is_null() && !call.kind->custom) parsed->value = json::Object();  // as an empty body of a Go type

@@ -8,12 +8,12 @@
 namespace gangway::apiserver {
 
 // The body, in whichever form it came: of what the call's subresource takes, or of its kind.
-Result<ParsedBody> read_body(const Call& call);
+Result<ParsedBody> read_body(const Call& call, boost::json::storage_ptr storage = {});
 // The same for a body that is something else: one of the shared types.
 Result<ParsedBody> read_body(const Call& call, std::string_view definition);
 
 // The object in the body of a create or an update, of the call's kind and version.
-Result<json::Value> decode_body(Call& call, const WriteOptions& options);
+Result<json::Value> decode_body(Call& call, const WriteOptions& options, boost::json::storage_ptr storage = {});
 
 // Makes `object` (a decoded body, or the outcome of a patch) an object of the kind: unknown fields are reported as
 // `options` say and dropped, wrong types refused, defaults filled in. `duplicates` are paths of fields that occurred

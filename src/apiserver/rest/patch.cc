@@ -89,6 +89,15 @@ Error about_patch(const json::Value& patched, PatchType type, Error error) {
                         fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), told), "patch"}});
 }
 
+Result<json::Value> patched(const Call& call, const Patch& patch, const json::Value& old) {
+  if (patch.type == PatchType::kJson) return json::apply_json_patch(old, patch.body);
+  if (patch.type == PatchType::kStrategic)
+    return json::apply_strategic_merge_patch(old, patch.body, call.version->schema);
+  auto object = old;
+  json::apply_merge_patch(object, patch.body);
+  return object;
+}
+
 }  // namespace
 
 Result<Patch> read_patch(const Call& call, const WriteOptions& options) {
@@ -122,15 +131,7 @@ Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch&
     GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
     return apply_configuration(call, options, &old, applied);
   }
-  json::Value object;
-  if (patch.type == PatchType::kJson) {
-    GW_TRY(object, json::apply_json_patch(old, patch.body));
-  } else if (patch.type == PatchType::kMerge) {
-    object = old;
-    json::apply_merge_patch(object, patch.body);
-  } else {
-    GW_TRY(object, json::apply_strategic_merge_patch(old, patch.body, call.version->schema));
-  }
+  GW_TRY(auto object, patched(call, patch, old));
   if (!object.is_object()) return bad_request("the patched object is not an object any more");
   auto conforming = conform(call, options, patch.duplicates, object);
   if (!conforming) return about_patch(object, patch.type, std::move(conforming.error()));

@@ -9,6 +9,7 @@
 #include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
+#include "json/arena.h"
 #include "json/schema_validate.h"
 
 namespace gangway::apiserver {
@@ -192,8 +193,8 @@ Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& po
   return Facts{state, *call.registry, call.user, call.now, may, &policy};
 }
 
-Result<json::Value> open_version(const Call& call, const api::Version& version) {
-  GW_TRY(auto object, json::parse(*version.json));
+Result<json::Value> open_version(const Call& call, const api::Version& version, boost::json::storage_ptr storage) {
+  GW_TRY(auto object, json::parse(*version.json, {}, nullptr, std::move(storage)));
   if (call.kind->strategy->from_storage) call.kind->strategy->from_storage(object);
   object.as_object()["apiVersion"] = group_version(call.kind->group, call.version->name);
   object.as_object()["kind"] = call.kind->kind;
@@ -271,7 +272,8 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
                                 const PrepareEnv& env) {
   auto current = state.get(call.object_key());
   if (!current) return not_found(*call.kind, call.info.name);
-  GW_TRY(auto old, open_version(call, current));
+  json::Arena arena;
+  GW_TRY(auto old, open_version(call, current, arena.storage()));
   GW_TRY(auto edited, edit(old));
   auto& object = edited.object;
   GW_CHECKED(match_location(call, object, true));

@@ -58,7 +58,7 @@ void add_claims(const KindInfo& kind, const json::Value* old, const json::Value*
                 std::vector<store::Write>& writes);
 
 // A stored version as a tree, in the form of the call's version, with apiVersion and kind.
-Result<json::Value> open_version(const Call& call, const api::Version& version);
+Result<json::Value> open_version(const Call& call, const api::Version& version, boost::json::storage_ptr storage = {});
 // The other direction: what is to be stored.
 api::Draft close_object(const Call& call, json::Value object);
 // The same for an object in stored form of any kind.

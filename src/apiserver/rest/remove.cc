@@ -6,6 +6,7 @@
 #include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/resources.h"
 #include "apiserver/status.h"
+#include "json/arena.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -86,7 +87,8 @@ Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, 
   auto current = state.get({call.kind->storage_name, name});
   if (!current) return not_found(*call.kind, name.name);
   GW_CHECKED(check_preconditions(call, options, *current.header));
-  GW_TRY(auto object, open_version(call, current));
+  json::Arena arena;
+  GW_TRY(auto object, open_version(call, current, arena.storage()));
   auto before = object;
   if (call.kind->strategy->admit) {
     auto policy = env.policy();

@@ -45,8 +45,6 @@ class Resources {
 
  private:
   void try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt, const Done& done);
-  void create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create, Edit edit,
-                      const Done& done);
 
   store::Store& store_;
   sys::EventLoop& api_loop_;

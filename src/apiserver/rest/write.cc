@@ -7,6 +7,7 @@
 #include "apiserver/rest/resources.h"
 #include "apiserver/status.h"
 #include "base/check.h"
+#include "json/arena.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -72,15 +73,16 @@ void Resources::edit(const CallPtr& call, WriteOptions options, Edit edit, const
       done);
 }
 
+// The body is read anew for each attempt: a second one is rare, and the first need not copy its object to save it.
 void Resources::create(const CallPtr& call, const Done& done) {
   auto options = read_write_options(*call);
   if (!options) return done(options.error());
-  auto object = decode_body(*call, *options);
-  if (!object) return done(object.error());
   commit(
       call,
-      [this, call, options = *options, object = std::move(*object)](const store::Root& state) {
-        return prepare_create(*call, options, object, false, state, env_);
+      [this, call, options = *options](const store::Root& state) -> Result<Prepared> {
+        json::Arena arena;
+        GW_TRY(auto object, decode_body(*call, options, arena.storage()));
+        return prepare_create(*call, options, std::move(object), false, state, env_);
       },
       done);
 }
@@ -88,24 +90,17 @@ void Resources::create(const CallPtr& call, const Done& done) {
 void Resources::update(const CallPtr& call, const Done& done) {
   auto options = read_write_options(*call);
   if (!options) return done(options.error());
-  auto object = decode_body(*call, *options);
-  if (!object) return done(object.error());
-  if (auto matched = match_location(*call, *object, true); !matched) return done(matched.error());
-  std::optional<json::Value> to_create;
-  if (call->kind->strategy->create_on_update && call->info.subresource.empty()) to_create = *object;
-  auto replace = [object = std::move(*object)](const json::Value&) -> Result<Edited> { return Edited{object, false}; };
-  create_or_edit(call, *options, std::move(to_create), replace, done);
-}
-
-void Resources::create_or_edit(const CallPtr& call, WriteOptions options, std::optional<json::Value> to_create,
-                               Edit edit, const Done& done) {
   commit(
       call,
-      [this, call, options = std::move(options), to_create = std::move(to_create),
-       edit = std::move(edit)](const store::Root& state) {
-        if (to_create && !state.get(call->object_key()))
-          return prepare_create(*call, options, *to_create, false, state, env_);
-        return prepare_update(*call, options, edit, state, env_);
+      [this, call, options = *options](const store::Root& state) -> Result<Prepared> {
+        json::Arena arena;
+        GW_TRY(auto object, decode_body(*call, options, arena.storage()));
+        GW_CHECKED(match_location(*call, object, true));
+        bool may_create = call->kind->strategy->create_on_update && call->info.subresource.empty();
+        if (may_create && !state.get(call->object_key()))
+          return prepare_create(*call, options, std::move(object), false, state, env_);
+        auto replace = [&object](const json::Value&) -> Result<Edited> { return Edited{std::move(object), false}; };
+        return prepare_update(*call, options, replace, state, env_);
       },
       done);
 }

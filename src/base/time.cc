@@ -176,6 +176,12 @@ std::string to_rfc3339(WallTime time) {
                      t.second);
 }
 
+std::string to_rfc3339_nano(WallTime time) {
+  auto seconds = to_rfc3339(time);
+  seconds.pop_back();
+  return fmt::format("{}.{:09}Z", seconds, calendar_of(time).nanosecond);
+}
+
 std::string to_rfc3339_micro(WallTime time) {
   auto t = calendar_of(time);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(t.date.year()),

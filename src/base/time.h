@@ -27,6 +27,8 @@ using MonoTime = MonoClock::time_point;
 std::string to_rfc3339(WallTime time);
 // metav1.MicroTime: "2026-01-02T03:04:05.000006Z".
 std::string to_rfc3339_micro(WallTime time);
+// Nanoseconds, all nine digits of them: "2026-01-02T03:04:05.000000006Z", as container logs are stamped.
+std::string to_rfc3339_nano(WallTime time);
 // Takes any RFC 3339 time, with fraction and offset.
 Result<WallTime> parse_rfc3339(std::string_view text);
 

@@ -17,6 +17,8 @@ TEST(TimeTest, WritesSecondsAndMicroseconds) {
   auto time = at(2026, 1, 2, 3h + 4min + 5s + 678'901'234ns);
   EXPECT_EQ(to_rfc3339(time), "2026-01-02T03:04:05Z");
   EXPECT_EQ(to_rfc3339_micro(time), "2026-01-02T03:04:05.678901Z");
+  EXPECT_EQ(to_rfc3339_nano(time), "2026-01-02T03:04:05.678901234Z");
+  EXPECT_EQ(to_rfc3339_nano(at(2026, 1, 2, 0ns)), "2026-01-02T00:00:00.000000000Z");
   EXPECT_EQ(to_rfc3339(at(1969, 12, 31, 23h + 59min + 59s)), "1969-12-31T23:59:59Z");
 }
 

@@ -35,13 +35,17 @@ bool covers(const std::vector<std::string>& have, const std::vector<std::string>
                      [&](const auto& name) { return std::find(have.begin(), have.end(), name) != have.end(); });
 }
 
+bool is_fresh(const CertificateInfo& info, WallTime now) {
+  return info.not_after - now > (info.not_after - info.not_before) / 3;
+}
+
 bool is_good(const sys::TlsIdentity& identity, const sys::TlsIdentity& authority, const CertificateSpec& spec,
              WallTime now) {
   auto info = inspect(identity.certificate_pem);
   if (!info || !verify(identity.certificate_pem, authority.certificate_pem, spec.use, now)) return false;
-  bool fresh = info->not_after - now > (info->not_after - info->not_before) / 3;
-  return fresh && info->common_name == spec.common_name && covers(info->organizations, spec.organizations) &&
-         covers(info->dns_names, spec.dns_names) && covers(info->ip_addresses, spec.ip_addresses);
+  return is_fresh(*info, now) && info->common_name == spec.common_name &&
+         covers(info->organizations, spec.organizations) && covers(info->dns_names, spec.dns_names) &&
+         covers(info->ip_addresses, spec.ip_addresses);
 }
 
 Result<sys::TlsIdentity> load_or_issue(const std::string& base, const sys::TlsIdentity& authority,
@@ -83,22 +87,69 @@ CertificateSpec spec_of(CertificateUse use, std::string name, WallTime now) {
   return spec;
 }
 
-}  // namespace
-
-Result<ClusterPki> load_or_create_pki(const std::string& directory, const PkiSpec& wanted, WallTime now) {
-  GW_TRY(auto authority, load_or_create_authority(directory + "/ca", now));
+Result<ClusterPki> issued_by(const sys::TlsIdentity& authority, const std::string& directory, const PkiSpec& wanted,
+                             WallTime now) {
   auto server = spec_of(CertificateUse::kServer, "gangway-apiserver", now);
   server.dns_names = wanted.dns_names;
   server.ip_addresses = wanted.ip_addresses;
   auto admin = spec_of(CertificateUse::kClient, "gangway-admin", now);
   admin.organizations = {"system:masters"};
+  auto kubelet_client = spec_of(CertificateUse::kClient, "kube-apiserver-kubelet-client", now);
+  kubelet_client.organizations = {"system:masters"};
 
   ClusterPki pki;
   pki.authority_pem = authority.certificate_pem;
   GW_TRY(pki.server, load_or_issue(directory + "/apiserver", authority, server, now));
   GW_TRY(pki.admin, load_or_issue(directory + "/admin", authority, admin, now));
+  GW_TRY(pki.kubelet_client, load_or_issue(directory + "/apiserver-kubelet-client", authority, kubelet_client, now));
   GW_TRY(pki.token_key_pem, load_or_create_key(directory + "/sa.key"));
   return pki;
+}
+
+}  // namespace
+
+Result<ClusterPki> load_or_create_pki(const std::string& directory, const PkiSpec& wanted, WallTime now) {
+  GW_TRY(auto authority, load_or_create_authority(directory + "/ca", now));
+  return issued_by(authority, directory, wanted, now);
+}
+
+Result<ClusterPki> renew_pki(const std::string& directory, const PkiSpec& wanted, WallTime now) {
+  GW_TRY(auto authority, read_identity(directory + "/ca"));
+  return issued_by(authority, directory, wanted, now);
+}
+
+bool is_due(const ClusterPki& pki, WallTime now) {
+  auto server = inspect(pki.server.certificate_pem);
+  auto admin = inspect(pki.admin.certificate_pem);
+  auto kubelet_client = inspect(pki.kubelet_client.certificate_pem);
+  return !server || !admin || !kubelet_client || !is_fresh(*server, now) || !is_fresh(*admin, now) ||
+         !is_fresh(*kubelet_client, now);
+}
+
+Result<PkiEnds> ends_of(const ClusterPki& pki) {
+  GW_TRY(auto authority, inspect(pki.authority_pem));
+  GW_TRY(auto server, inspect(pki.server.certificate_pem));
+  GW_TRY(auto admin, inspect(pki.admin.certificate_pem));
+  return PkiEnds{authority.not_after, server.not_after, admin.not_after};
+}
+
+Result<sys::TlsIdentity> load_or_issue_node_identity(const std::string& directory, const std::string& node,
+                                                     WallTime now) {
+  GW_TRY(auto authority, read_identity(directory + "/ca"));
+  auto spec = spec_of(CertificateUse::kClient, "system:node:" + node, now);
+  spec.organizations = {"system:nodes"};
+  return load_or_issue(directory + "/node-" + node, authority, spec, now);
+}
+
+Result<AgentIdentity> load_or_create_agent_identity(const std::string& directory, const PkiSpec& wanted, WallTime now) {
+  GW_TRY(auto authority, load_or_create_authority(directory + "/ca", now));
+  auto spec = spec_of(CertificateUse::kServer, "gangway-agent", now);
+  spec.dns_names = wanted.dns_names;
+  spec.ip_addresses = wanted.ip_addresses;
+  AgentIdentity identity;
+  identity.authority_pem = authority.certificate_pem;
+  GW_TRY(identity.serving, load_or_issue(directory + "/agent", authority, spec, now));
+  return identity;
 }
 
 }  // namespace gangway::crypto

@@ -49,13 +49,20 @@ bool fits(const Value& value, const Schema& schema) {
   return true;
 }
 
+// Of what is no number Kubernetes names the type; of what is no text or no list, ours shows what it is instead.
+std::string shown_instead_of(Type expected, const Value& value) {
+  if (value.is_structured()) return value.is_object() ? "an object" : "a list";
+  if (expected == Type::kInteger || expected == Type::kNumber) return value.is_string() ? "string" : "bool";
+  return serialize(value);
+}
+
 class Checker {
  public:
   Result<void> check(const Value& value, const Schema* schema) {
     if (schema == nullptr || value.is_null()) return {};
     if (!fits(value, *schema)) {
-      std::string shown = value.is_structured() ? (value.is_object() ? "an object" : "a list") : serialize(value);
-      return error("expected " + std::string(expected_name(schema->type)) + ", got " + shown);
+      return error("expected " + std::string(expected_name(schema->type)) + ", got " +
+                   shown_instead_of(schema->type, value));
     }
     if (const Object* object = value.if_object()) return check_members(*object, *schema);
     if (const Array* array = value.if_array()) return check_items(*array, *schema);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "base/check.h"
@@ -166,21 +167,6 @@ void visit_members(const FieldSet& set, FieldPath& path, const std::function<voi
   }
 }
 
-// Walks two sorted vectors together; calls back with (a, b), either of which may be null.
-template <class Callback>
-void zip(const std::vector<FieldSet::Node>& a, const std::vector<FieldSet::Node>& b, const Callback& callback) {
-  auto left = a.begin();
-  auto right = b.begin();
-  while (left != a.end() || right != b.end()) {
-    const auto result = left == a.end()    ? std::strong_ordering::greater
-                        : right == b.end() ? std::strong_ordering::less
-                                           : left->element <=> right->element;
-    callback(result <= 0 ? &*left : nullptr, result >= 0 ? &*right : nullptr);
-    if (result <= 0) ++left;
-    if (result >= 0) ++right;
-  }
-}
-
 // `with_self`: the path that ends here is a member too.
 Object object_of(const FieldSet& set, bool with_self, const boost::json::storage_ptr& storage) {
   Object object(storage);
@@ -342,6 +328,10 @@ Value FieldSet::to_value(const boost::json::storage_ptr& storage) const {
   return object_of(*this, false, storage);
 }
 
+void FieldSet::reserve(std::size_t nodes) {
+  nodes_.reserve(nodes);
+}
+
 std::size_t FieldSet::size() const {
   std::size_t count = 0;
   for (const Node& node : nodes_) count += (node.member ? 1 : 0) + node.children.size();
@@ -400,48 +390,103 @@ bool FieldSet::overlaps(const FieldSet& other) const {
   return false;
 }
 
-FieldSet FieldSet::united(const FieldSet& other) const {
-  if (empty()) return other;
-  FieldSet result;
-  result.nodes_.reserve(std::max(nodes_.size(), other.nodes_.size()));
-  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
-    if (a == nullptr || b == nullptr) return result.append(a != nullptr ? *a : *b);
-    result.append({a->element, a->member || b->member, a->children.united(b->children)});
-  });
-  return result;
+bool FieldSet::overlaps_encoded(const Value& fields_v1) const {
+  const Object* encoded = fields_v1.if_object();
+  if (encoded == nullptr) return false;
+  std::string key;
+  for (const Node& node : nodes_) {
+    key.clear();
+    node.element.append_to(key);
+    const Value* below = encoded->if_contains(key);
+    if (below == nullptr) continue;
+    const Object* children = below->if_object();
+    const bool is_member = children != nullptr && (children->empty() || children->contains("."));
+    if ((node.member && is_member) || node.children.overlaps_encoded(*below)) return true;
+  }
+  return false;
+}
+
+void FieldSet::unite(FieldSet other) {
+  if (empty()) std::swap(nodes_, other.nodes_);
+  if (other.empty()) return;
+  std::vector<Node> all;
+  all.reserve(nodes_.size() + other.nodes_.size());
+  auto mine = nodes_.begin();
+  for (Node& theirs : other.nodes_) {
+    while (mine != nodes_.end() && mine->element < theirs.element) all.push_back(std::move(*mine++));
+    if (mine == nodes_.end() || mine->element != theirs.element) {
+      all.push_back(std::move(theirs));
+      continue;
+    }
+    mine->member |= theirs.member;
+    mine->children.unite(std::move(theirs.children));
+    all.push_back(std::move(*mine++));
+  }
+  std::move(mine, nodes_.end(), std::back_inserter(all));
+  nodes_ = std::move(all);
 }
 
 FieldSet FieldSet::intersection(const FieldSet& other) const {
   FieldSet result;
-  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
-    if (a == nullptr || b == nullptr) return;
-    Node node{a->element, a->member && b->member, a->children.intersection(b->children)};
+  auto theirs = other.nodes_.begin();
+  for (const Node& mine : nodes_) {
+    while (theirs != other.nodes_.end() && theirs->element < mine.element) ++theirs;
+    if (theirs == other.nodes_.end()) break;
+    if (theirs->element != mine.element) continue;
+    Node node{mine.element, mine.member && theirs->member, mine.children.intersection(theirs->children)};
     if (!node.empty()) result.append(std::move(node));
+  }
+  return result;
+}
+
+template <class Change>
+void FieldSet::change_shared(const FieldSet& other, const Change& change) {
+  bool emptied = false;
+  auto mine = nodes_.begin();
+  for (const Node& theirs : other.nodes_) {
+    mine = std::lower_bound(mine, nodes_.end(), theirs.element,
+                            [](const Node& node, const PathElement& element) { return node.element < element; });
+    if (mine == nodes_.end()) break;
+    if (mine->element != theirs.element) continue;
+    change(*mine, theirs);
+    emptied |= mine->empty();
+  }
+  if (emptied) std::erase_if(nodes_, [](const Node& node) { return node.empty(); });
+}
+
+void FieldSet::subtract(const FieldSet& other) {
+  change_shared(other, [](Node& mine, const Node& theirs) {
+    if (theirs.member) mine.member = false;
+    mine.children.subtract(theirs.children);
   });
+}
+
+void FieldSet::subtract_branches(const FieldSet& other) {
+  change_shared(other, [](Node& mine, const Node& theirs) {
+    if (theirs.member) {
+      mine.member = false;
+      mine.children = {};
+    } else {
+      mine.children.subtract_branches(theirs.children);
+    }
+  });
+}
+
+FieldSet FieldSet::united(FieldSet other) const {
+  FieldSet result = *this;
+  result.unite(std::move(other));
   return result;
 }
 
 FieldSet FieldSet::difference(const FieldSet& other) const {
-  FieldSet result;
-  result.nodes_.reserve(nodes_.size());
-  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
-    if (a == nullptr) return;
-    if (b == nullptr) return result.append(*a);
-    Node node{a->element, a->member && !b->member, a->children.difference(b->children)};
-    if (!node.empty()) result.append(std::move(node));
-  });
+  FieldSet result = *this;
+  result.subtract(other);
   return result;
 }
 
 FieldSet FieldSet::recursive_difference(const FieldSet& other) const {
-  FieldSet result;
-  result.nodes_.reserve(nodes_.size());
-  zip(nodes_, other.nodes_, [&result](const Node* a, const Node* b) {
-    if (a == nullptr || (b != nullptr && b->member)) return;
-    if (b == nullptr) return result.append(*a);
-    Node node{a->element, a->member, a->children.recursive_difference(b->children)};
-    if (!node.empty()) result.append(std::move(node));
-  });
+  FieldSet result = *this;
+  result.subtract_branches(other);
   return result;
 }
 

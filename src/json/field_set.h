@@ -58,16 +58,24 @@ class FieldSet {
   Value to_value(const boost::json::storage_ptr& storage = {}) const;
 
   bool empty() const { return nodes_.empty(); }
+  void reserve(std::size_t nodes);
   std::size_t size() const;
   bool has(std::span<const PathElement> path) const;
   void insert(std::span<const PathElement> path);
 
   // True when the sets have a member in common.
   bool overlaps(const FieldSet& other) const;
-  FieldSet united(const FieldSet& other) const;
+  // The same for a set in the form that to_value() gives it, without reading all of it.
+  bool overlaps_encoded(const Value& fields_v1) const;
+  // In place, so that what the sets do not share is neither copied nor visited.
+  void unite(FieldSet other);
+  void subtract(const FieldSet& other);
+  // Takes out other's members and all that is below them.
+  void subtract_branches(const FieldSet& other);
   FieldSet intersection(const FieldSet& other) const;
+  // The same as new sets.
+  FieldSet united(FieldSet other) const;
   FieldSet difference(const FieldSet& other) const;
-  // Without other's members and all that is below them.
   FieldSet recursive_difference(const FieldSet& other) const;
   // The members that have nothing below them.
   FieldSet leaves() const;
@@ -84,6 +92,10 @@ class FieldSet {
   void append(Node node);
 
  private:
+  // Calls `change(mine, theirs)` for each step that both have, and drops the nodes which that empties.
+  template <class Change>
+  void change_shared(const FieldSet& other, const Change& change);
+
   std::vector<Node> nodes_;
 };
 

@@ -124,6 +124,7 @@ RC_GTEST_PROP(FieldSet, LawsOfSets, ()) {
   RC_ASSERT(a.difference(b).united(a.intersection(b)) == a);
   RC_ASSERT(a.difference(b).intersection(b).empty());
   RC_ASSERT(a.overlaps(b) == !a.intersection(b).empty());
+  RC_ASSERT(a.overlaps_encoded(b.to_value()) == a.overlaps(b));
   RC_ASSERT(a.difference(b.united(c)) == a.difference(b).difference(c));
   RC_ASSERT(a.recursive_difference(b) == a.recursive_difference(b).difference(b));
   RC_ASSERT(a.size() + b.size() == a.united(b).size() + a.intersection(b).size());

@@ -21,7 +21,8 @@ Error malformed(std::size_t index, std::string what) {
   return bad_request("error decoding patch: operation " + std::to_string(index) + ": " + std::move(what));
 }
 
-// Kubernetes says no more than this; kubectl prints it word for word.
+// For what is no operation and for what the document has no place for. Kubernetes says no more than this; kubectl
+// prints it word for word.
 Error does_not_fit() {
   Error error;
   error.reason = Reason::kInvalid;
@@ -31,11 +32,10 @@ Error does_not_fit() {
 
 Result<Pointer> pointer_member(const Object& object, std::string_view member, std::size_t index) {
   const Value* text = object.if_contains(member);
-  if (text == nullptr || !text->is_string()) {
-    return malformed(index, "\"" + std::string(member) + "\" must be a JSON pointer");
-  }
+  if (text == nullptr || text->is_null()) return does_not_fit();
+  if (!text->is_string()) return malformed(index, "\"" + std::string(member) + "\" must be a JSON pointer");
   Result<Pointer> pointer = Pointer::parse({text->get_string().data(), text->get_string().size()});
-  if (!pointer) return malformed(index, std::move(pointer).error().message);
+  if (!pointer) return does_not_fit();
   return pointer;
 }
 
@@ -43,13 +43,12 @@ Result<Operation> read_operation(const Value& value, std::size_t index) {
   const Object* object = value.if_object();
   if (object == nullptr) return malformed(index, "must be an object with \"op\" and \"path\"");
   Operation operation;
+  const Value* name = object->if_contains("op");
+  if (name != nullptr && !name->is_string() && !name->is_null()) return malformed(index, "\"op\" must be a string");
   operation.name = string_at(value, {"op"});
   const bool takes_value = operation.name == "add" || operation.name == "replace" || operation.name == "test";
   const bool takes_from = operation.name == "move" || operation.name == "copy";
-  if (!takes_value && !takes_from && operation.name != "remove") {
-    return malformed(index, "unknown op \"" + std::string(operation.name) +
-                                "\"; known are add, remove, replace, move, copy and test");
-  }
+  if (!takes_value && !takes_from && operation.name != "remove") return does_not_fit();
   GW_TRY(operation.path, pointer_member(*object, "path", index));
   if (takes_from) {
     GW_TRY(operation.from, pointer_member(*object, "from", index));

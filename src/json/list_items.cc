@@ -18,16 +18,11 @@ const Value* key_field(const Object& item, const std::string& key, const Schema&
 }  // namespace
 
 const Schema* declared_field(const Schema* schema, std::string_view key) {
-  if (schema == nullptr) return nullptr;
-  const auto found = std::lower_bound(schema->properties.begin(), schema->properties.end(), key,
-                                      [](const auto& property, std::string_view k) { return property.first < k; });
-  return found != schema->properties.end() && found->first == key ? found->second : nullptr;
+  return schema == nullptr ? nullptr : schema->property(key);
 }
 
 const Schema* field_schema(const Schema* schema, std::string_view key) {
-  if (schema == nullptr) return nullptr;
-  const Schema* declared = declared_field(schema, key);
-  return declared != nullptr ? declared : schema->additional;
+  return schema == nullptr ? nullptr : schema->field(key);
 }
 
 Shape shape_of(const Value& value, const Schema* schema) {

@@ -8,10 +8,10 @@
 namespace gangway::json {
 namespace {
 
-Result<ManagedEntry> decode_entry(const Value& value, std::size_t index) {
+// All but the fields.
+Result<ManagedEntry> decode_identity(const Value& value, std::size_t index) {
   const std::string where = "managedFields[" + std::to_string(index) + "]";
-  const Object* object = value.if_object();
-  if (object == nullptr) return bad_request(where + " must be an object");
+  if (!value.is_object()) return bad_request(where + " must be an object");
   ManagedEntry entry;
   entry.manager = string_at(value, {"manager"});
   entry.api_version = string_at(value, {"apiVersion"});
@@ -22,9 +22,14 @@ Result<ManagedEntry> decode_entry(const Value& value, std::size_t index) {
   entry.applied = operation == "Apply";
   if (entry.api_version.empty()) return bad_request(where + ".apiVersion must not be empty");
   if (string_at(value, {"fieldsType"}) != "FieldsV1") return bad_request(where + ".fieldsType must be FieldsV1");
-  if (const Value* fields = object->if_contains("fieldsV1"); fields != nullptr && !fields->is_null()) {
+  return entry;
+}
+
+Result<ManagedEntry> decode_entry(const Value& value, std::size_t index) {
+  GW_TRY(ManagedEntry entry, decode_identity(value, index));
+  if (const Value* fields = value.get_object().if_contains("fieldsV1"); fields != nullptr && !fields->is_null()) {
     Result<FieldSet> set = FieldSet::parse(*fields);
-    if (!set) return std::move(set).error().within(where + ".fieldsV1");
+    if (!set) return std::move(set).error().within("managedFields[" + std::to_string(index) + "].fieldsV1");
     entry.fields = std::move(*set);
   }
   return entry;
@@ -37,7 +42,7 @@ std::int64_t seconds_of(const ManagedEntry& entry) {
   return time ? std::chrono::floor<std::chrono::seconds>(*time).time_since_epoch().count() : 0;
 }
 
-Value encode_entry(const ManagedEntry& entry, const boost::json::storage_ptr& storage) {
+Value encode_entry(ManagedEntry& entry, const boost::json::storage_ptr& storage) {
   Object object(storage);
   object.reserve(7);
   object.emplace("manager", entry.manager);
@@ -45,12 +50,22 @@ Value encode_entry(const ManagedEntry& entry, const boost::json::storage_ptr& st
   object.emplace("apiVersion", entry.api_version);
   if (!entry.time.empty()) object.emplace("time", entry.time);
   object.emplace("fieldsType", "FieldsV1");
-  object.emplace("fieldsV1", entry.fields.to_value(storage));
+  object.emplace("fieldsV1", entry.unread ? std::move(*entry.unread) : entry.fields.to_value(storage));
   if (!entry.subresource.empty()) object.emplace("subresource", entry.subresource);
   return object;
 }
 
 }  // namespace
+
+FieldSet& ManagedEntry::read() {
+  if (unread) {
+    Result<FieldSet> set = FieldSet::parse(*unread);
+    // What cannot be read is nobody's: as when the entries cannot be decoded.
+    if (set) fields = std::move(*set);
+    unread.reset();
+  }
+  return fields;
+}
 
 bool ManagedEntry::same_identity(const ManagedEntry& other) const {
   return manager == other.manager && applied == other.applied && subresource == other.subresource &&
@@ -74,9 +89,22 @@ Result<ManagedEntries> decode_managed_fields(const Value* managed_fields) {
   return entries;
 }
 
+Result<ManagedEntries> take_managed_fields(Value& managed_fields) {
+  ManagedEntries entries;
+  Array* array = managed_fields.if_array();
+  if (array == nullptr) return bad_request("managedFields must be a list");
+  entries.reserve(array->size() + 1);
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    GW_TRY(ManagedEntry entry, decode_identity((*array)[i], i));
+    if (Value* fields = (*array)[i].get_object().if_contains("fieldsV1")) entry.unread = std::move(*fields);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
 Array encode_managed_fields(ManagedEntries entries, const boost::json::storage_ptr& storage) {
-  std::vector<std::pair<std::int64_t, const ManagedEntry*>> sorted;
-  for (const ManagedEntry& entry : entries) sorted.emplace_back(seconds_of(entry), &entry);
+  std::vector<std::pair<std::int64_t, ManagedEntry*>> sorted;
+  for (ManagedEntry& entry : entries) sorted.emplace_back(seconds_of(entry), &entry);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& e) {
       return std::tie(e.first, e.second->manager, e.second->api_version, e.second->subresource);
@@ -97,7 +125,7 @@ ManagedEntry* find_entry(ManagedEntries& entries, const ManagedEntry& identity) 
 }
 
 void drop_empty_entries(ManagedEntries& entries) {
-  std::erase_if(entries, [](const ManagedEntry& entry) { return entry.fields.empty(); });
+  std::erase_if(entries, [](const ManagedEntry& entry) { return !entry.unread && entry.fields.empty(); });
 }
 
 void cap_updaters(ManagedEntries& entries, std::size_t max_updaters) {
@@ -127,7 +155,7 @@ void cap_updaters(ManagedEntries& entries, std::size_t max_updaters) {
     first->manager = "ancient-changes";
     first->subresource.clear();
     first->time = entry.time;
-    first->fields = first->fields.united(entry.fields);
+    first->read().unite(std::move(entry.read()));
     --count;
   }
   for (ManagedEntry& entry : firsts) entries.push_back(std::move(entry));

@@ -1,6 +1,7 @@
-// The entries of metadata.managedFields, decoded. Not for others than managed_fields.cc.
+// The entries of metadata.managedFields, decoded. Not for others than managed_fields.cc and scale_fields.cc.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,12 @@ struct ManagedEntry {
   std::string subresource;
   std::string time;  // RFC 3339; empty: none
   FieldSet fields;
+  // FieldsV1 that nobody had to look into so far, in place of `fields`. Most writes concern few entries, and the others
+  // go back as they came.
+  std::optional<Value> unread;
 
+  // `fields`, read now if need be.
+  FieldSet& read();
   // An applier is one manager in all versions, an updater is one in each.
   bool same_identity(const ManagedEntry& other) const;
 };
@@ -26,6 +32,8 @@ struct ManagedEntry {
 using ManagedEntries = std::vector<ManagedEntry>;
 
 Result<ManagedEntries> decode_managed_fields(const Value* managed_fields);
+// The same for entries that this server wrote: their fields are moved out of `managed_fields`, and stay unread.
+Result<ManagedEntries> take_managed_fields(Value& managed_fields);
 // Sorted as Kubernetes sorts them: appliers first, then by time, name, version, subresource. In `storage`.
 Array encode_managed_fields(ManagedEntries entries, const boost::json::storage_ptr& storage = {});
 

@@ -41,7 +41,7 @@ ManagedEntry identity_of(const FieldWrite& write, bool applied) {
 }
 
 void without_reset_fields(FieldSet& fields, const FieldWrite& write) {
-  if (write.reset_fields != nullptr && !fields.empty()) fields = fields.recursive_difference(*write.reset_fields);
+  if (write.reset_fields != nullptr) fields.subtract_branches(*write.reset_fields);
 }
 
 // What a write set, and what it took away.
@@ -52,31 +52,32 @@ struct Change {
 
 Change change_between(const Value& live, const Value& object, const FieldWrite& write) {
   Comparison comparison = compare(live, object, write.schema, write.empty);
-  Change change{comparison.added.empty()      ? std::move(comparison.modified)
-                : comparison.modified.empty() ? std::move(comparison.added)
-                                              : comparison.added.united(comparison.modified),
-                std::move(comparison.removed)};
+  Change change{std::move(comparison.added), std::move(comparison.removed)};
+  change.set.unite(std::move(comparison.modified));
   without_reset_fields(change.set, write);
   without_reset_fields(change.removed, write);
   return change;
 }
 
 void take_away(ManagedEntry& entry, const Change& change) {
-  for (const FieldSet* lost : {&change.set, &change.removed})
-    if (entry.fields.overlaps(*lost)) entry.fields = entry.fields.difference(*lost);
+  for (const FieldSet* lost : {&change.set, &change.removed}) {
+    if (!entry.unread || lost->overlaps_encoded(*entry.unread)) entry.read().subtract(*lost);
+  }
 }
 
 // The bookkeeping of an update: changed fields go to the writer, the others lose them.
 void record_update(ManagedEntries& entries, const Value& live, const Value& object, const FieldWrite& write) {
-  const Change change = change_between(live, object, write);
+  Change change = change_between(live, object, write);
   for (ManagedEntry& entry : entries) take_away(entry, change);
   drop_empty_entries(entries);
-  FieldSet gained = change.set.difference(unowned_fields());
+  FieldSet gained = std::move(change.set);
+  gained.subtract(unowned_fields());
   if (gained.empty()) return;
   ManagedEntry fresh = identity_of(write, false);
   fresh.time = to_rfc3339(write.now);
   if (ManagedEntry* previous = find_entry(entries, fresh)) {
-    fresh.fields = gained.united(previous->fields);
+    gained.unite(std::move(previous->read()));
+    fresh.fields = std::move(gained);
     *previous = std::move(fresh);
   } else {
     fresh.fields = std::move(gained);
@@ -99,19 +100,21 @@ void put_managed_fields(Value& object, ManagedEntries entries) {
   }
 }
 
-// The tracking that an update starts from: the request's, if it brings one that can be read, or the stored one.
-ManagedEntries entries_before(const Value& live, const Value& object, const FieldWrite& write) {
-  const Value* sent = find(object, {"metadata", "managedFields"});
+// The tracking that an update starts from: the request's, if it brings one that can be read, or the stored one. What
+// the request brings is used up.
+ManagedEntries entries_before(const Value& live, Value& object, const FieldWrite& write) {
+  Value* sent = find(object, {"metadata", "managedFields"});
+  const Value* stored = find(live, {"metadata", "managedFields"});
+  if (sent != nullptr && stored != nullptr && equal(*sent, *stored)) {
+    Result<ManagedEntries> entries = take_managed_fields(*sent);
+    return entries ? std::move(*entries) : ManagedEntries();
+  }
   if (write.subresource.empty()) {
     if (is_reset(sent)) return {};
-    const Value* stored = find(live, {"metadata", "managedFields"});
-    const bool is_stored_one = sent != nullptr && stored != nullptr && equal(*sent, *stored);
-    if (sent != nullptr && !is_stored_one) {
-      Result<ManagedEntries> entries = decode_managed_fields(sent);
-      if (entries && !entries->empty()) return std::move(*entries);
-    }
+    Result<ManagedEntries> entries = decode_managed_fields(sent);
+    if (entries && !entries->empty()) return std::move(*entries);
   }
-  Result<ManagedEntries> entries = decode_managed_fields(find(live, {"metadata", "managedFields"}));
+  Result<ManagedEntries> entries = decode_managed_fields(stored);
   return entries ? std::move(*entries) : ManagedEntries();
 }
 
@@ -122,7 +125,7 @@ Value prune(const Value& merged, const ManagedEntries& entries, const FieldSet& 
   const FieldSet last_named = with_named_parents(last, schema);
   const FieldSet merged_fields = with_named_parents(fields_of(merged, schema), schema);
   FieldSet owned;
-  for (const ManagedEntry& entry : entries) owned = owned.united(entry.fields);
+  for (const ManagedEntry& entry : entries) owned.unite(entry.fields);
   // Removing whole parents takes too much with it: what somebody owns comes back first, then what nobody ever applied.
   // A parent that loses all its fields is null on the way, so that it still counts as a field.
   Value pruned = remove_fields(merged, last_named, schema, Emptied::kNull);
@@ -240,7 +243,7 @@ void record_apply(ManagedEntries& entries, ManagedEntry self, const Change& chan
   for (ManagedEntry& entry : entries)
     if (!entry.same_identity(self)) take_away(entry, change);
   std::erase_if(entries, [&self](const ManagedEntry& entry) { return entry.same_identity(self); });
-  self.fields = self.fields.difference(unowned_fields());
+  self.fields.subtract(unowned_fields());
   self.time = changed ? to_rfc3339(write.now) : last_time;
   entries.push_back(std::move(self));
   drop_empty_entries(entries);

@@ -1,8 +1,10 @@
 #include "json/schema.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "json/schema_index.h"
 #include "json/schema_pattern.h"
 
 namespace gangway::json {
@@ -49,11 +51,23 @@ std::optional<std::uint16_t> protobuf_number(const Value& value) {
   return static_cast<std::uint16_t>(value.get_int64());
 }
 
-std::optional<std::uint32_t> property_index(const Schema& node, std::string_view key) {
-  auto at = std::lower_bound(node.properties.begin(), node.properties.end(), key,
-                             [](const auto& property, std::string_view k) { return property.first < k; });
-  if (at == node.properties.end() || at->first != key) return std::nullopt;
-  return static_cast<std::uint32_t>(at - node.properties.begin());
+// Names of one type mostly differ in their length and their ends.
+std::size_t name_hash(std::string_view name) {
+  if (name.empty()) return 0;
+  const auto at = [name](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(name[i])); };
+  return name.size() + at(0) * 5 + at(name.size() / 2) * 17 + at(name.size() - 1) * 67;
+}
+
+std::vector<std::uint32_t> slots_of(const std::vector<std::pair<std::string, const Schema*>>& properties) {
+  std::vector<std::uint32_t> slots;
+  if (properties.empty()) return slots;
+  slots.resize(std::bit_ceil(properties.size() * 2));
+  for (std::size_t i = 0; i < properties.size(); ++i) {
+    std::size_t slot = name_hash(properties[i].first);
+    while (slots[slot % slots.size()] != 0) ++slot;
+    slots[slot % slots.size()] = static_cast<std::uint32_t>(i + 1);
+  }
+  return slots;
 }
 
 bool is_rule(std::string_view key) {
@@ -81,9 +95,30 @@ bool is_rule(std::string_view key) {
 
 }  // namespace
 
+std::optional<std::uint32_t> Schema::property_index(std::string_view key) const {
+  if (slots.empty()) return std::nullopt;
+  const std::size_t mask = slots.size() - 1;
+  for (std::size_t slot = name_hash(key) & mask; slots[slot] != 0; slot = (slot + 1) & mask) {
+    const std::uint32_t index = slots[slot] - 1U;
+    if (properties[index].first == key) return index;
+  }
+  return std::nullopt;
+}
+
+const Schema* Schema::property(std::string_view key) const {
+  const auto at = property_index(key);
+  return at ? properties[*at].second : nullptr;
+}
+
 const Schema* Schema::field(std::string_view key) const {
-  const auto at = property_index(*this, key);
-  return at ? properties[*at].second : additional;
+  const Schema* declared = property(key);
+  return declared != nullptr ? declared : additional;
+}
+
+void index_properties(Schema& schema) {
+  std::sort(schema.properties.begin(), schema.properties.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  schema.slots = slots_of(schema.properties);
 }
 
 struct SchemaSet::Loader {
@@ -211,8 +246,7 @@ struct SchemaSet::Loader {
       GW_TRY(const Schema* schema, load(child));
       node.properties.emplace_back(std::string(key), schema);
     }
-    std::sort(node.properties.begin(), node.properties.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+    index_properties(node);
     return {};
   }
 
@@ -263,6 +297,7 @@ struct SchemaSet::Loader {
     } else if (key == "patch-strategy") {
       node.patch_merge = text_of(value).find("merge") != std::string_view::npos;
       node.patch_retain_keys = text_of(value).find("retainKeys") != std::string_view::npos;
+      node.patch_replace = text_of(value) == "replace";
     }
     return {};
   }
@@ -272,6 +307,9 @@ struct SchemaSet::Loader {
       node.omit_zero = is_true(value);
     } else if (key == "empty") {
       node.empty = value;
+    } else if (key == "atomic") {
+      // Not given in OpenAPI, and so nothing that map_type_given speaks of.
+      if (is_true(value)) node.map_type = MapType::kAtomic;
     } else if (key == "micro-time") {
       node.micro_time = is_true(value);
     } else if (key == "go-type") {
@@ -296,7 +334,7 @@ struct SchemaSet::Loader {
       const bool nested = value.is_array() && value.get_array().size() == 2;
       const auto number = protobuf_number(nested ? value.get_array()[1] : value);
       const auto outer = nested ? protobuf_number(value.get_array()[0]) : std::optional<std::uint16_t>(0);
-      const auto property = property_index(node, key);
+      const auto property = node.property_index(key);
       if (!number || !outer || !property) return error("x-gangway-protobuf: bad entry " + std::string(key));
       fields->push_back({*outer, *number, *property});
     }

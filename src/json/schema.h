@@ -70,6 +70,7 @@ struct Schema {
   std::string patch_merge_key;                                    // strategic merge patch
   bool patch_merge = false;                                       // patchStrategy contains "merge"
   bool patch_retain_keys = false;                                 // patchStrategy contains "retainKeys"
+  bool patch_replace = false;                                     // patchStrategy is "replace": a map is not merged
   std::vector<std::pair<std::string, const Schema*>> properties;  // sorted by name
   const Schema* additional = nullptr;                             // additionalProperties
   const Schema* items = nullptr;
@@ -95,6 +96,13 @@ struct Schema {
   // number that is there is the value.
   const Schema* protobuf_union = nullptr;
 
+  // A hash table over the names of `properties`: index + 1, 0 for none. Every walk looks up every field of an object.
+  std::vector<std::uint32_t> slots;
+
+  // Where a property is in `properties`; nullopt when there is none of this name.
+  std::optional<std::uint32_t> property_index(std::string_view key) const;
+  // The schema of a property; null when it is not declared.
+  const Schema* property(std::string_view key) const;
   // The schema of a field; null when neither the properties nor additionalProperties know it.
   const Schema* field(std::string_view key) const;
 };

@@ -286,16 +286,34 @@ class Validator {
   void check_number(const Value& value, const ValueRules& rules, const PathFrame& path) {
     const double number = value.to_number<double>();
     const std::string text = go_text(value);
-    if (rules.multiple_of && *rules.multiple_of > 0) {
-      const double ratio = number / *rules.multiple_of;
-      if (ratio != std::floor(ratio)) invalid(path, text, "should be a multiple of " + number_text(*rules.multiple_of));
+    // Kubernetes compares an integer with the integer part of a limit, and so do we: a definition means the same on
+    // both.
+    const bool whole = dialect_ == Dialect::kCustom && value.is_int64();
+    auto limit_of = [&](double limit) { return whole ? std::trunc(limit) : limit; };
+    if (rules.multiple_of) check_multiple(number, text, limit_of(*rules.multiple_of), path);
+    if (rules.minimum) {
+      const double minimum = limit_of(*rules.minimum);
+      if (number < minimum || (rules.exclusive_minimum && number == minimum)) {
+        bound(path, text, rules.exclusive_minimum ? "greater than" : "greater than or equal to", minimum);
+      }
     }
-    if (rules.minimum && (number < *rules.minimum || (rules.exclusive_minimum && number == *rules.minimum))) {
-      bound(path, text, rules.exclusive_minimum ? "greater than" : "greater than or equal to", *rules.minimum);
+    if (rules.maximum) {
+      const double maximum = limit_of(*rules.maximum);
+      if (number > maximum || (rules.exclusive_maximum && number == maximum)) {
+        bound(path, text, rules.exclusive_maximum ? "less than" : "less than or equal to", maximum);
+      }
     }
-    if (rules.maximum && (number > *rules.maximum || (rules.exclusive_maximum && number == *rules.maximum))) {
-      bound(path, text, rules.exclusive_maximum ? "less than" : "less than or equal to", *rules.maximum);
+  }
+
+  void check_multiple(double number, const std::string& text, double factor, const PathFrame& path) {
+    if (factor <= 0) {
+      return add("FieldValueInvalid",
+                 fmt::format("Invalid value: {0}: factor MultipleOf declared for {1} must be positive: {0}",
+                             number_text(factor), path.text()),
+                 path);
     }
+    const double ratio = number / factor;
+    if (ratio != std::floor(ratio)) invalid(path, text, "should be a multiple of " + number_text(factor));
   }
 
   void bound(const PathFrame& path, const std::string& value, std::string_view relation, double limit) {

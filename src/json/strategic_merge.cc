@@ -154,7 +154,7 @@ class Merger {
   // fit the list; clients see the same codes here.
   Error misfit(std::string what) const {
     Error result = error(std::move(what));
-    result.reason = Reason::kInternalError;
+    result.reason = Reason::kUnknown;
     return result;
   }
 
@@ -295,6 +295,10 @@ class Merger {
       return {};
     }
     const Schema* member_schema = schema == nullptr ? nullptr : schema->field(key);
+    if (change.is_object() && member_schema != nullptr && member_schema->patch_replace) {
+      found->value() = change;
+      return {};
+    }
     path_.emplace_back(key);
     Result<void> merged = change.is_object() ? merge_object(found->value(), change, member_schema)
                                              : merge_list(found->value(), change.get_array(), member_schema);

@@ -63,11 +63,21 @@ TEST(StrategicMerge, MergesBySchema) {
   }
 }
 
+TEST(StrategicMerge, ReplacesWhatItsSchemaWantsReplaced) {
+  SchemaSet set;
+  const Schema* schema = set.load(json_of(R"({"type":"object","properties":{"selector":{"type":"object",
+      "x-kubernetes-patch-strategy":"replace","properties":{"a":{"type":"string"},"b":{"type":"string"}}}}})"))
+                             .value();
+  const Result<Value> got =
+      apply_strategic_merge_patch(json_of(R"({"selector":{"a":"1"}})"), json_of(R"({"selector":{"b":"2"}})"), schema);
+  EXPECT_EQ(got.value(), json_of(R"({"selector":{"b":"2"}})"));
+}
+
 TEST(StrategicMerge, RefusesBadDirectives) {
   struct Case {
     const char* patch;
     const char* message;
-    Reason reason = Reason::kInternalError;
+    Reason reason = Reason::kUnknown;
   };
   const Case cases[] = {
       {"[]", "must be an object", Reason::kBadRequest},

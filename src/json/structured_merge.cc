@@ -55,26 +55,26 @@ void collect_fields(const Value& value, const Schema* schema, FieldSet::Node& no
 
 // ---- compare ----
 
-// The three nodes that belong to one place.
+// What became of one place, and of what is below it.
 struct Difference {
-  FieldSet::Node added, modified, removed;
-
-  bool empty() const { return added.empty() && modified.empty() && removed.empty(); }
+  bool added = false, modified = false, removed = false;
+  Comparison below;
 
   // Most places do not differ, and the step is only made where they do.
   template <class MakeElement>
   void keep(const MakeElement& make_element, Comparison& parent) {
-    if (empty()) return;
-    const PathElement element = make_element();
-    const auto move_to = [&element](FieldSet& set, FieldSet::Node& node) {
-      if (node.empty()) return;
-      FieldSet::Node& place = set.at(element);
-      place.member |= node.member;
-      place.children = std::move(node.children);
-    };
-    move_to(parent.added, added);
-    move_to(parent.modified, modified);
-    move_to(parent.removed, removed);
+    keep_in(parent.added, added, below.added, make_element);
+    keep_in(parent.modified, modified, below.modified, make_element);
+    keep_in(parent.removed, removed, below.removed, make_element);
+  }
+
+ private:
+  template <class MakeElement>
+  static void keep_in(FieldSet& set, bool member, FieldSet& children, const MakeElement& make_element) {
+    if (!member && children.empty()) return;
+    FieldSet::Node& place = set.at(make_element());
+    place.member |= member;
+    place.children = std::move(children);
   }
 };
 
@@ -88,6 +88,7 @@ const Value* member_of(const Object* object, std::string_view key) {
 void compare_members(const Object* before, const Object* after, const Schema* schema, const Object* base,
                      Comparison& out) {
   if (after != nullptr) {
+    if (before == nullptr) out.added.reserve(after->size());
     for (const auto& member : *after) {
       const Value* below = member_of(base, member.key());
       const Value* old = member_of(before, member.key());
@@ -120,13 +121,13 @@ Difference compare_item(Items before, Items after, const Schema* schema) {
   if (before.size() <= 1 && after.size() <= 1) return compare_values(old, fresh, schema, nullptr);
   Difference difference;
   if (before.size() >= 2 && after.size() >= 2) {
-    difference.modified.member = !equal_items(before, after);
+    difference.modified = !equal_items(before, after);
   } else if (before.size() >= 2) {
     if (fresh != nullptr) difference = compare_values(nullptr, fresh, schema, nullptr);
-    difference.removed.member = true;
+    difference.removed = true;
   } else {
     if (old != nullptr) difference = compare_values(old, nullptr, schema, nullptr);
-    difference.added.member = true;
+    difference.added = true;
   }
   return difference;
 }
@@ -150,28 +151,24 @@ void compare_items(const Array* before, const Array* after, const Schema& schema
 
 void compare_leaves(const Value* before, const Value* after, Difference& out) {
   if (before == nullptr) {
-    out.added.member = true;
+    out.added = true;
   } else if (after == nullptr) {
-    out.removed.member = true;
+    out.removed = true;
   } else if (!equal(*before, *after)) {
-    out.modified.member = true;
+    out.modified = true;
   }
 }
 
 // Compares what both sides are in `shape`; a side of another shape counts as having nothing below.
 void compare_in_shape(Shape shape, const Value* before, const Value* after, const Schema* schema, const Value* base,
                       Difference& out) {
-  Comparison below;
   if (shape == Shape::kObject) {
     compare_members(before == nullptr ? nullptr : before->if_object(), after == nullptr ? nullptr : after->if_object(),
-                    schema, base == nullptr ? nullptr : base->if_object(), below);
+                    schema, base == nullptr ? nullptr : base->if_object(), out.below);
   } else {
     compare_items(before == nullptr ? nullptr : before->if_array(), after == nullptr ? nullptr : after->if_array(),
-                  *schema, below);
+                  *schema, out.below);
   }
-  out.added.children = std::move(below.added);
-  out.modified.children = std::move(below.modified);
-  out.removed.children = std::move(below.removed);
 }
 
 Difference compare_values(const Value* before, const Value* after, const Schema* schema, const Value* base) {
@@ -188,11 +185,11 @@ Difference compare_values(const Value* before, const Value* after, const Schema*
   const Shape shape = new_shape != Shape::kLeaf ? new_shape : old_shape;
   compare_in_shape(shape, before, after, schema, base, out);
   if (before == nullptr) {
-    out.added.member = true;
+    out.added = true;
   } else if (after == nullptr) {
-    out.removed.member = true;
+    out.removed = true;
   } else if (old_shape != new_shape && !before->is_null() && !after->is_null()) {
-    out.modified.member = true;
+    out.modified = true;
   }
   return out;
 }
@@ -398,8 +395,7 @@ FieldSet fields_of(const Value& value, const Schema* schema) {
 }
 
 Comparison compare(const Value& before, const Value& after, const Schema* schema, const Value* base) {
-  Difference root = compare_values(&before, &after, schema, base);
-  return {std::move(root.added.children), std::move(root.modified.children), std::move(root.removed.children)};
+  return compare_values(&before, &after, schema, base).below;
 }
 
 Value merge_applied(const Value& live, const Value& applied, const Schema* schema) {

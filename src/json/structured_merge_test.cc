@@ -135,7 +135,8 @@ TEST(CheckApplied, NamesTheField) {
   };
   const Case cases[] = {
       {R"({"spec":{"foo":1}})", ".spec.foo: field not declared in schema"},
-      {R"({"spec":{"replicas":"x"}})", ".spec.replicas: expected numeric (int or float), got \"x\""},
+      {R"({"spec":{"replicas":"x"}})", ".spec.replicas: expected numeric (int or float), got string"},
+      {R"({"spec":{"replicas":true}})", ".spec.replicas: expected numeric (int or float), got bool"},
       {R"({"spec":{"containers":{}}})", ".spec.containers: expected a list, got an object"},
       {R"({"spec":{"containers":[{"name":"c"},{"name":"c"}]}})",
        ".spec.containers: duplicate entries for key [name=\"c\"]"},

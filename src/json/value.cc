@@ -1,12 +1,10 @@
 #include "json/value.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/value_stack.hpp>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <unordered_set>
 
 namespace gangway::json {
@@ -208,123 +206,6 @@ std::vector<std::string> find_duplicates(std::string_view text, const ParseLimit
   return std::move(parser.handler().found);
 }
 
-// Bytes that may not stand in a JSON string as they are: controls, the quote and the backslash.
-constexpr auto kNeedsEscape = [] {
-  std::array<bool, 256> table{};
-  for (std::size_t byte = 0; byte < 0x20; ++byte) table[byte] = true;
-  table['"'] = table['\\'] = true;
-  return table;
-}();
-
-// The same for eight bytes at once. A byte subtracted below zero borrows its high bit, which the complement of the word
-// lets through only where it was not set before.
-bool any_needs_escape(const char* eight) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  constexpr std::uint64_t kHigh = 0x8080808080808080;
-  std::uint64_t word = 0;
-  std::memcpy(&word, eight, sizeof word);
-  const std::uint64_t control = (word - kOnes * 0x20) & ~word;
-  const std::uint64_t quote = word ^ kOnes * '"';
-  const std::uint64_t backslash = word ^ kOnes * '\\';
-  return ((control | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash)) & kHigh) != 0;
-}
-
-// Whether the text may stand between quotes as it is, which nearly all do.
-bool is_plain(std::string_view text) {
-  if (text.size() < 8) {
-    return std::none_of(text.begin(), text.end(), [](char c) { return kNeedsEscape[static_cast<unsigned char>(c)]; });
-  }
-  // The last eight bytes may overlap the ones before.
-  for (std::size_t at = 0; at + 8 < text.size(); at += 8)
-    if (any_needs_escape(text.data() + at)) return false;
-  return !any_needs_escape(text.data() + text.size() - 8);
-}
-
-void append_escape(unsigned char byte, std::string& out) {
-  constexpr char kHex[] = "0123456789abcdef";
-  switch (byte) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    default:
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-  }
-}
-
-template <class Integer>
-void append_integer(Integer number, std::string& out) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
-// As Go's encoding/json: the shortest digits that read back as the same number; plain in the range that people read,
-// with an exponent outside of it.
-void append_double(double number, std::string& out) {
-  char digits[40];
-  const double size = std::abs(number);
-  if (size == 0 || (size >= 1e-6 && size < 1e15)) {
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed).ptr);
-    return;
-  }
-  char* end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::scientific).ptr;
-  if (size >= 1e15 && size < 1e21) {
-    // to_chars' fixed form has all digits of the number, the shortest form pads with zeros.
-    char* exponent = std::find(digits, end, 'e');
-    std::string plain(digits, exponent);
-    std::erase(plain, '.');
-    const std::size_t before_point = static_cast<std::size_t>((exponent[2] - '0') * 10 + exponent[3] - '0') + 1;
-    plain.resize(std::max(plain.size(), before_point + (number < 0 ? 1 : 0)), '0');
-    if (const std::size_t point = before_point + (number < 0 ? 1 : 0); point < plain.size()) plain.insert(point, ".");
-    out += plain;
-    return;
-  }
-  if (end[-4] == 'e' && end[-3] == '-' && end[-2] == '0') {
-    end[-2] = end[-1];  // e-09 is written e-9
-    --end;
-  }
-  out.append(digits, end);
-}
-
-void append_array(const Array& array, std::string& out) {
-  out += '[';
-  for (const Value& item : array) {
-    if (&item != array.data()) out += ',';
-    serialize_to(item, out);
-  }
-  out += ']';
-}
-
-void append_object(const Object& object, std::string& out) {
-  out += '{';
-  for (auto member = object.begin(); member != object.end(); ++member) {
-    if (member != object.begin()) out += ',';
-    append_quoted({member->key().data(), member->key().size()}, out);
-    out += ':';
-    serialize_to(member->value(), out);
-  }
-  out += '}';
-}
-
 bool equal_numbers(const Value& a, const Value& b) {
   if (a.is_double() || b.is_double()) return a.to_number<double>() == b.to_number<double>();
   // The parser only makes a uint64 where an int64 does not fit, but code may make a small one.
@@ -349,26 +230,6 @@ bool equal_objects(const Object& a, const Object& b) {
 
 }  // namespace
 
-void append_quoted(std::string_view text, std::string& out) {
-  out += '"';
-  if (is_plain(text)) {
-    out += text;
-    out += '"';
-    return;
-  }
-  const char* plain = text.data();
-  const char* const end = plain + text.size();
-  for (const char* at = plain; at != end; ++at) {
-    const auto byte = static_cast<unsigned char>(*at);
-    if (!kNeedsEscape[byte]) continue;
-    out.append(plain, at);
-    append_escape(byte, out);
-    plain = at + 1;
-  }
-  out.append(plain, end);
-  out += '"';
-}
-
 Result<Value> parse(std::string_view text, const ParseLimits& limits, std::vector<std::string>* duplicates,
                     boost::json::storage_ptr storage) {
   if (text.size() > limits.max_bytes) {
@@ -390,36 +251,6 @@ Result<Value> parse(std::string_view text, const ParseLimits& limits, std::vecto
 
 Result<Value> parse(std::string_view text, const ParseLimits& limits, std::vector<std::string>* duplicates) {
   return parse(text, limits, duplicates, {});
-}
-
-void serialize_to(const Value& value, std::string& out) {
-  switch (value.kind()) {
-    case Kind::null:
-      out += "null";
-      return;
-    case Kind::bool_:
-      out += value.get_bool() ? "true" : "false";
-      return;
-    case Kind::int64:
-      return append_integer(value.get_int64(), out);
-    case Kind::uint64:
-      return append_integer(value.get_uint64(), out);
-    case Kind::double_:
-      return append_double(value.get_double(), out);
-    case Kind::string:
-      return append_quoted({value.get_string().data(), value.get_string().size()}, out);
-    case Kind::array:
-      return append_array(value.get_array(), out);
-    case Kind::object:
-      return append_object(value.get_object(), out);
-  }
-}
-
-std::string serialize(const Value& value) {
-  std::string text;
-  if (value.is_structured()) text.reserve(4096);
-  serialize_to(value, text);
-  return text;
 }
 
 bool equal(const Value& a, const Value& b) {
@@ -461,6 +292,30 @@ std::string_view string_at(const Value& root, std::initializer_list<std::string_
   const Value* at = find(root, path);
   if (at == nullptr || !at->is_string()) return {};
   return {at->get_string().data(), at->get_string().size()};
+}
+
+const Array& array_at(const Value& root, std::initializer_list<std::string_view> path) {
+  static const Array kNone;
+  const Value* at = find(root, path);
+  return at != nullptr && at->is_array() ? at->get_array() : kNone;
+}
+
+const Object& map_at(const Value& root, std::initializer_list<std::string_view> path) {
+  static const Object kNone;
+  const Value* at = find(root, path);
+  return at != nullptr && at->is_object() ? at->get_object() : kNone;
+}
+
+std::int64_t integer_at(const Value& root, std::initializer_list<std::string_view> path, std::int64_t otherwise) {
+  const Value* at = find(root, path);
+  if (at == nullptr) return otherwise;
+  if (at->is_int64()) return at->get_int64();
+  return at->is_uint64() ? static_cast<std::int64_t>(at->get_uint64()) : otherwise;
+}
+
+bool flag_at(const Value& root, std::initializer_list<std::string_view> path) {
+  const Value* at = find(root, path);
+  return at != nullptr && at->is_bool() && at->get_bool();
 }
 
 Object& object_at(Value& root, std::initializer_list<std::string_view> path) {

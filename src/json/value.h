@@ -6,6 +6,7 @@
 #include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -47,6 +48,11 @@ const Value* find(const Value& root, std::initializer_list<std::string_view> pat
 Value* find(Value& root, std::initializer_list<std::string_view> path);
 // The string at `path`, or "" when there is none.
 std::string_view string_at(const Value& root, std::initializer_list<std::string_view> path);
+// What is at `path`, or nothing of its kind: an empty list, an empty object, `otherwise`.
+const Array& array_at(const Value& root, std::initializer_list<std::string_view> path);
+const Object& map_at(const Value& root, std::initializer_list<std::string_view> path);
+std::int64_t integer_at(const Value& root, std::initializer_list<std::string_view> path, std::int64_t otherwise = 0);
+bool flag_at(const Value& root, std::initializer_list<std::string_view> path);
 // The object at `path`, made (with its parents) when it is missing or null.
 Object& object_at(Value& root, std::initializer_list<std::string_view> path);
 

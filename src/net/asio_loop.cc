@@ -302,8 +302,12 @@ LoopThread::LoopThread(const std::string& name) : thread_([this] { loop_.run(); 
 }
 
 LoopThread::~LoopThread() {
+  stop();
+}
+
+void LoopThread::stop() {
   loop_.stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace gangway::net

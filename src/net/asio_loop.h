@@ -44,8 +44,10 @@ class LoopThread {
  public:
   // `name` shows in top and gdb; the kernel keeps 15 characters of it.
   explicit LoopThread(const std::string& name);
-  // Stops the loop and waits for its thread.
   ~LoopThread();
+  // Stops the loop and waits for its thread. What is posted from then on is dropped with the object, which so can
+  // outlive those that still post to it.
+  void stop();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 

@@ -91,6 +91,20 @@ void ClientConnection::close() {
   read_watch_.reset();
   write_watch_.reset();
   exchange_.reset();
+  if (const auto raw = std::exchange(raw_, nullptr)) raw->abort();
+}
+
+void ClientConnection::on_pause() {
+  if (state_ != State::kReady || !exchange_) return;
+  if (exchange_->paused) return read_watch_.reset();
+  if (read_watch_) return;
+  read_watch_ = loop_.watch_fd(socket_.fd(), FdEvent::kReadable, [this] { on_readable(); });
+  // The poller sees what is left in the kernel, but not what is left in the TLS layer.
+  if (socket_.has_buffered())
+    loop_.post([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && self->read_watch_) self->on_readable();
+    });
 }
 
 void ClientConnection::watch_writable() {
@@ -149,7 +163,7 @@ void ClientConnection::flush() {
 void ClientConnection::on_readable() {
   const auto self = shared_from_this();
   if (state_ == State::kHandshake) return shake_hands();
-  for (bool more = true; more && state_ == State::kReady;) {
+  for (bool more = true; more && state_ == State::kReady && read_watch_;) {
     const std::span<char> block = read_block();
     const Socket::Io io = socket_.read(block);
     switch (io.status) {
@@ -184,6 +198,7 @@ void ClientConnection::take_input(std::string_view bytes) {
       if (state_ != State::kReady) return;
     }
     if (progress.state == ParseState::kNeedMore) return;
+    if (parser_.status() == 101 && exchange_->session) return upgrade();
     if (parser_.status() >= 200) return complete();
     // 100 Continue and its kind come before the answer.
     parser_.reset(exchange_->request.method == "HEAD");
@@ -230,6 +245,22 @@ void ClientConnection::complete() {
     events_.on_lost(self, nullptr, unavailable("closed"));
   }
   exchange->finish();
+}
+
+// The connection belongs to the session from here on; this one only keeps it.
+void ClientConnection::upgrade() {
+  const auto self = shared_from_this();
+  const auto exchange = exchange_;
+  state_ = State::kUpgraded;
+  read_watch_.reset();
+  write_watch_.reset();
+  raw_ =
+      std::make_shared<RawConnection>(loop_, std::move(socket_), std::exchange(out_, {}), std::move(exchange->session),
+                                      RawConnection::Options{}, [this] { lose("the connection was closed"); });
+  exchange->response.status = parser_.status();
+  exchange->response.headers = std::move(parser_.headers());
+  exchange->finish();
+  if (state_ == State::kUpgraded) raw_->start(std::exchange(input_, {}));
 }
 
 void ClientConnection::lose(std::string why) {

@@ -12,6 +12,7 @@
 #include "client/transport.h"
 #include "net/http_parser.h"
 #include "net/output_queue.h"
+#include "net/raw_connection.h"
 #include "net/socket.h"
 #include "sys/event_loop.h"
 
@@ -23,6 +24,7 @@ struct Exchange {
   bool streaming = false;
   sys::Completion<client::HttpClientResponse> done;
   client::StreamCallbacks callbacks;
+  std::unique_ptr<sys::ByteSession> session;  // of an upgrade
 
   client::HttpClientResponse response;
   sys::EventLoop* loop = nullptr;
@@ -30,6 +32,7 @@ struct Exchange {
   std::size_t failed_connects = 0;
   bool head_reported = false;
   bool retried = false;
+  bool paused = false;
   bool over = false;
 
   // Each tells the caller, unless it was told, or has cancelled.
@@ -65,6 +68,8 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   // Starts to connect; the socket is already connecting.
   void open(Duration timeout);
   void close();
+  // Whether the exchange's body is to be read has changed.
+  void on_pause();
   // How many exchanges it has completed.
   std::size_t served() const { return served_; }
   const std::shared_ptr<Exchange>& exchange() const { return exchange_; }
@@ -76,7 +81,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   bool for_stream = false;  // the pool's mark
 
  private:
-  enum class State : std::uint8_t { kConnecting, kHandshake, kReady, kClosed };
+  enum class State : std::uint8_t { kConnecting, kHandshake, kReady, kUpgraded, kClosed };
 
   void on_readable();
   void on_writable();
@@ -87,6 +92,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   void take_body(std::string_view bytes);
   void on_input_end();
   void complete();
+  void upgrade();
   void lose(std::string why);
 
   sys::EventLoop& loop_;
@@ -101,6 +107,7 @@ class ClientConnection final : public std::enable_shared_from_this<ClientConnect
   OutputQueue out_;
   std::string input_;
   std::shared_ptr<Exchange> exchange_;
+  std::shared_ptr<RawConnection> raw_;
   bool connected_ = false;
   bool untouched_ = true;
   bool too_large_ = false;

@@ -105,7 +105,10 @@ bool has_no_body(int status) {
 void HttpConnection::answer(std::uint64_t request, sys::HttpResponse&& response) {
   if (state_ != State::kHandling || request != request_) return;
   const auto self = shared_from_this();
+  const bool upgrades = response.websocket || response.upgrade;
+  if (upgrades && input_ended_) return close();
   if (response.websocket) return start_websocket(std::move(response));
+  if (response.upgrade) return start_upgrade(std::move(response));
   if (shard_.draining() || input_ended_) keep_alive_ = false;
   state_ = State::kWriting;
   const bool no_body = head_only_ || has_no_body(response.status);
@@ -136,20 +139,22 @@ void HttpConnection::answer_error(int status, std::string_view reason, std::stri
   answer(request_, std::move(response));
 }
 
+void HttpConnection::append_headers(std::string& head, const sys::HttpHeaders& headers) {
+  for (const auto& [name, value] : headers.entries()) {
+    append_value(head, name);
+    head.append(": ");
+    append_value(head, value);
+    head.append("\r\n");
+  }
+}
+
 void HttpConnection::append_head(const sys::HttpResponse& response, std::uint64_t length) {
   std::string& head = shard_.text_scratch();
   head.clear();
   auto into = std::back_inserter(head);
   fmt::format_to(into, "HTTP/1.1 {} {}\r\n", response.status, reason_phrase(response.status));
-  bool dated = false;
-  for (const auto& [name, value] : response.headers.entries()) {
-    append_value(head, name);
-    head.append(": ");
-    append_value(head, value);
-    head.append("\r\n");
-    dated = dated || name == "Date";
-  }
-  if (!dated) head.append("Date: ").append(shard_.date()).append("\r\n");
+  append_headers(head, response.headers);
+  if (response.headers.get("Date").empty()) head.append("Date: ").append(shard_.date()).append("\r\n");
   if (response.stream && !http_1_0_)
     head.append("Transfer-Encoding: chunked\r\n");
   else if (!response.stream && !has_no_body(response.status))
@@ -196,10 +201,7 @@ void HttpConnection::request_wake() {
 
 void HttpConnection::on_wake() {
   wake_pending_ = false;
-  if (state_ == State::kStreaming) return pull_stream();
-  if (state_ != State::kWebSocket) return;
-  if (out_.pending() > shard_.options().max_pending_write) return close();
-  if (!write_watch_) flush();
+  if (state_ == State::kStreaming) pull_stream();
 }
 
 void HttpConnection::pull_stream() {

@@ -1,4 +1,4 @@
-// HttpConnection: construction, input and time. Answers are in http_answer.cc, WebSockets in http_upgrade.cc.
+// HttpConnection: construction, input and time. Answers are in http_answer.cc, upgrades in http_upgrade.cc.
 
 #include <exception>
 #include <utility>
@@ -68,7 +68,7 @@ HttpConnection::HttpConnection(HttpShard& shard, Socket socket, std::string peer
 }
 
 HttpConnection::~HttpConnection() {
-  end_session();
+  if (raw_) raw_->abort();
 }
 
 void HttpConnection::start() {
@@ -148,7 +148,6 @@ void HttpConnection::take_input(std::string_view bytes) {
       if (input_.empty()) {
         bytes.remove_prefix(advance(bytes));
         input_.append(bytes);
-        if (state_ == State::kWebSocket) take_frames(std::exchange(input_, {}));
       } else {
         input_.append(bytes);
         advance_buffered();
@@ -159,14 +158,12 @@ void HttpConnection::take_input(std::string_view bytes) {
     case State::kStreaming:
       input_.append(bytes);
       break;
-    case State::kWebSocket:
-      take_frames(bytes);
-      break;
     case State::kLingering:
       lingered_ += bytes.size();
       if (lingered_ > kMaxLinger) close();
       break;
     case State::kHandshake:
+    case State::kUpgraded:
     case State::kClosed:
       break;
   }
@@ -216,7 +213,6 @@ void HttpConnection::advance_buffered() {
   if (advancing_ || state_ != State::kReading) return;
   const auto self = shared_from_this();
   input_.erase(0, advance(input_));
-  if (state_ == State::kWebSocket) take_frames(std::exchange(input_, {}));
   update_read_watch();
 }
 
@@ -262,8 +258,8 @@ void HttpConnection::dispatch() {
 
 // Reading goes on while a request is handled, to learn that the client left; but not without bound.
 void HttpConnection::update_read_watch() {
-  const bool want =
-      state_ != State::kClosed && !input_ended_ && input_.size() < 2 * shard_.options().limits.header_bytes;
+  const bool want = state_ != State::kClosed && state_ != State::kUpgraded && !input_ended_ &&
+                    input_.size() < 2 * shard_.options().limits.header_bytes;
   if (want == (read_watch_ != nullptr)) return;
   if (!want) return read_watch_.reset();
   read_watch_ = shard_.loop().watch_fd(socket_.fd(), sys::EventLoop::FdEvent::kReadable, [this] { on_readable(); });
@@ -278,7 +274,8 @@ void HttpConnection::check_deadlines(MonoTime now) {
   const auto self = shared_from_this();
   if (now >= deadline_) return close();
   // While the write watch is there, the peer's window is full.
-  if (write_watch_ && now - last_progress_ >= shard_.options().stall_timeout) return close();
+  const bool may_stall = stream_ && stream_->may_stall();
+  if (write_watch_ && !may_stall && now - last_progress_ >= shard_.options().stall_timeout) return close();
   out_.release_memory();
   if (input_.empty()) input_.shrink_to_fit();
 }
@@ -294,8 +291,9 @@ void HttpConnection::drain() {
     case State::kStreaming:
       keep_alive_ = false;
       return end_stream();
-    case State::kWebSocket:
-      return close_websocket(kWebSocketGoingAway, "the server shuts down");
+    case State::kUpgraded:
+      if (raw_) raw_->shut_down();
+      return;
     default:
       keep_alive_ = false;
   }
@@ -308,7 +306,7 @@ void HttpConnection::close() {
   read_watch_.reset();
   write_watch_.reset();
   stream_.reset();
-  end_session();
+  if (raw_) raw_->abort();
   shard_.forget(*this);
 }
 

@@ -22,6 +22,8 @@ namespace gangway::net {
 struct HttpServerOptions {
   std::string address = "127.0.0.1";  // IPv4 or IPv6
   std::uint16_t port = 0;             // 0: any free one
+  // Listened on too, at the same port. They need not be the machine's yet: connections come when they are.
+  std::vector<std::string> more_addresses;
   std::optional<sys::TlsServerConfig> tls;
 
   HttpLimits limits;
@@ -52,6 +54,10 @@ class HttpServer {
 
   std::uint16_t port() const;
   std::size_t connections() const;
+
+  // Who the server is to connections from now on; those that are open stay as they are. Requires: it was started with
+  // TLS. From any thread.
+  Result<void> renew_identity(const sys::TlsServerConfig& tls);
 
   // Stops accepting, ends streams and WebSockets, lets requests finish for up to `grace`, then closes everything.
   // `done` runs on the first loop. From any thread, once.

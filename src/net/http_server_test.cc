@@ -356,6 +356,39 @@ TEST(HttpServer, KnowsItsClientsByTheirCertificates) {
   }
 }
 
+// Each client trusts one authority only, so that it sees which identity the server has.
+TEST(HttpServer, TakesANewIdentityWhileConnectionsAreOpen) {
+  const TestKeys before = TestKeys::make();
+  const TestKeys after = TestKeys::make();
+  HttpServerOptions options;
+  options.tls = sys::TlsServerConfig{before.server, ""};
+  TestServer server(
+      [](const sys::HttpRequest&, sys::EventLoop&, const sys::Respond& respond) { respond(text_response("|end")); },
+      options);
+  const auto trusting = [](const TestKeys& keys) {
+    return TlsContext::for_client({.ca_pem = keys.authority.certificate_pem}).value();
+  };
+  const auto old_trust = trusting(before);
+  const auto new_trust = trusting(after);
+  const auto answered = [](TestClient& client) {
+    return client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n") &&
+           client.receive_until("|end").find("|end") != std::string::npos;
+  };
+  TestClient open_before(server.port(), old_trust.get());
+  ASSERT_TRUE(answered(open_before));
+  EXPECT_FALSE(server.server().renew_identity({{"no certificate", "no key"}, ""}));
+  ASSERT_TRUE(server.server().renew_identity({after.server, ""}));
+  // The loops learn of it one after the other.
+  ASSERT_TRUE(wait_until([&] {
+    TestClient one(server.port(), new_trust.get());
+    TestClient other(server.port(), new_trust.get());
+    return answered(one) && answered(other);
+  }));
+  EXPECT_TRUE(answered(open_before));
+  TestClient mistrusting(server.port(), old_trust.get());
+  EXPECT_FALSE(answered(mistrusting));
+}
+
 TEST(HttpServer, SurvivesAnyBytes) {
   HttpServerOptions options;
   options.linger_timeout = milliseconds(20);
@@ -392,6 +425,19 @@ TEST(HttpServer, SurvivesAnyBytes) {
     RC_ASSERT(healthy.send("GET /ok HTTP/1.1\r\nHost: x\r\n\r\n"));
     RC_ASSERT(healthy.receive_until("/ok []").starts_with("HTTP/1.1 200 "));
   }));
+}
+
+TEST(HttpServer, ListensOnMoreAddressesThanTheMachineHasYet) {
+  HttpServerOptions options;
+  options.address = "127.0.0.2";
+  options.more_addresses = {"203.0.113.5", "127.0.0.1"};  // the first is nobody's
+  TestServer server(echo, options);
+  TestClient client(server.port());  // at 127.0.0.1
+  ASSERT_TRUE(client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ(body_of(client.receive_until("[]")), "GET /a []");
+  server.stop();
+  TestClient late(server.port());
+  EXPECT_FALSE(late.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n")) << "still listening";
 }
 
 TEST(HttpServer, SaysWhyItCannotListen) {

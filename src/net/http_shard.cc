@@ -35,8 +35,12 @@ Duration tick_period(const HttpServerOptions& options) {
 
 }  // namespace
 
-HttpShard::HttpShard(HttpServerContext& context, sys::EventLoop& loop)
-    : context_(context), loop_(loop), read_scratch_(kReadScratch), tick_period_(tick_period(context.options)) {}
+HttpShard::HttpShard(HttpServerContext& context, sys::EventLoop& loop, std::shared_ptr<const TlsContext> tls)
+    : context_(context),
+      loop_(loop),
+      tls_(std::move(tls)),
+      read_scratch_(kReadScratch),
+      tick_period_(tick_period(context.options)) {}
 
 HttpShard::~HttpShard() {
   close_all();
@@ -48,7 +52,7 @@ void HttpShard::adopt(FileDescriptor fd, std::string peer_address) {
     return;
   }
   tune(fd.get());
-  auto socket = context_.tls ? Socket(std::move(fd), *context_.tls) : Socket(std::move(fd));
+  auto socket = tls_ ? Socket(std::move(fd), *tls_) : Socket(std::move(fd));
   const auto connection = std::make_shared<HttpConnection>(*this, std::move(socket), std::move(peer_address));
   connections_.insert(connection);
   connection->start();

@@ -13,8 +13,8 @@
 #include "net/http_parser.h"
 #include "net/http_server.h"
 #include "net/output_queue.h"
+#include "net/raw_connection.h"
 #include "net/socket.h"
-#include "net/websocket.h"
 #include "sys/event_loop.h"
 #include "sys/http.h"
 
@@ -26,18 +26,20 @@ class HttpConnection;
 struct HttpServerContext {
   HttpServerOptions options;
   sys::HttpHandler& handler;
-  std::shared_ptr<const TlsContext> tls;
   std::atomic<std::size_t> connections{0};
 };
 
 class HttpShard {
  public:
-  HttpShard(HttpServerContext& context, sys::EventLoop& loop);
+  // `tls` is null for plain TCP.
+  HttpShard(HttpServerContext& context, sys::EventLoop& loop, std::shared_ptr<const TlsContext> tls);
   ~HttpShard();
   HttpShard(const HttpShard&) = delete;
   HttpShard& operator=(const HttpShard&) = delete;
 
   void adopt(FileDescriptor fd, std::string peer_address);
+  // For connections from now on.
+  void use_tls(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
   // Ends what can end now. `on_empty` runs when the last connection is gone.
   void drain(sys::Task on_empty);
   void close_all();
@@ -65,6 +67,7 @@ class HttpShard {
 
   HttpServerContext& context_;
   sys::EventLoop& loop_;
+  std::shared_ptr<const TlsContext> tls_;
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
   std::vector<char> read_scratch_;
   std::string text_scratch_;
@@ -82,7 +85,7 @@ class HttpShard {
 //            ▼                                                                                      │
 // kHandshake → kReading → kHandling (the handler has the request) → kWriting → or kStreaming ────────┤
 //                 │ broken request                    │ 101                                          │ connection not
-//                 kept └────────► kWriting                 └────► kWebSocket ────► kLingering ◄───────────┘
+//                 kept └────────► kWriting                 └────► kUpgraded         kLingering ◄───────────┘
 //                                                                                  │
 //                                  from anywhere, on errors and time-outs: ────► kClosed
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
@@ -107,7 +110,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
     kHandling,
     kWriting,
     kStreaming,
-    kWebSocket,
+    kUpgraded,  // a RawConnection has the socket
     kLingering,
     kClosed,
   };
@@ -129,6 +132,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   // Output (http_answer.cc).
   void answer(std::uint64_t request, sys::HttpResponse&& response);
   void answer_error(int status, std::string_view reason, std::string_view message);
+  static void append_headers(std::string& head, const sys::HttpHeaders& headers);
   void append_head(const sys::HttpResponse& response, std::uint64_t length);
   void append_chunk();
   void start_stream(std::unique_ptr<sys::BodyStream> stream);
@@ -139,12 +143,10 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void finish_answer();
   void linger();
 
-  // WebSocket (http_upgrade.cc).
+  // Upgrades (http_upgrade.cc).
   void start_websocket(sys::HttpResponse&& response);
-  void take_frames(std::string_view bytes);
-  void send_frame(WebSocketOpcode opcode, std::string_view payload);
-  void close_websocket(std::uint16_t code, std::string_view reason);
-  void end_session();
+  void start_upgrade(sys::HttpResponse&& response);
+  void hand_over(std::unique_ptr<sys::ByteSession> session);
 
   HttpShard& shard_;
   Socket socket_;
@@ -174,9 +176,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   bool wake_pending_ = false;
   std::size_t lingered_ = 0;
 
-  std::unique_ptr<sys::WebSocketSession> session_;
-  std::unique_ptr<WebSocketReader> frames_;
-  bool close_sent_ = false;
+  std::shared_ptr<RawConnection> raw_;
 };
 
 }  // namespace gangway::net

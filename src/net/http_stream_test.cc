@@ -51,6 +51,18 @@ class ProbedStream final : public sys::BodyStream {
   StreamProbe& probe_;
 };
 
+// A log in a pager.
+class PatientStream final : public sys::BodyStream {
+ public:
+  explicit PatientStream(StreamProbe& probe) : inner_(probe) {}
+  State read(std::vector<sys::Buffer>& out, std::size_t max_bytes) override { return inner_.read(out, max_bytes); }
+  void set_waker(sys::Task waker) override { inner_.set_waker(std::move(waker)); }
+  bool may_stall() const override { return true; }
+
+ private:
+  ProbedStream inner_;
+};
+
 FunctionHandler::Function streaming(StreamProbe& probe) {
   return [&probe](const sys::HttpRequest& request, sys::EventLoop& here, const sys::Respond& respond) {
     if (request.target != "/watch") return respond(text_response("plain"));
@@ -146,6 +158,35 @@ TEST(HttpStream, ASlowReaderHoldsBackTheStreamAndIsCutOff) {
   EXPECT_LT(probe.pulled, kOffered / 2);
 }
 
+TEST(HttpStream, AStreamMayLetItsReaderRest) {
+  StreamProbe probe;
+  HttpServerOptions options;
+  options.stall_timeout = milliseconds(20);
+  TestServer server(
+      [&](const sys::HttpRequest&, sys::EventLoop& here, const sys::Respond& respond) {
+        probe.loop = &here;
+        sys::HttpResponse response;
+        response.stream = std::make_unique<PatientStream>(probe);
+        respond(std::move(response));
+      },
+      options);
+  TestClient client(server.port());
+  ASSERT_TRUE(client.send(kWatch));
+  client.receive_until("\r\n\r\n");
+  client.forget();
+  const std::string megabyte(1024 * 1024, 'x');
+  probe.loop->post([&] {
+    probe.ready.assign(32, megabyte);
+    probe.ended = true;
+    probe.waker();
+  });
+  ASSERT_TRUE(wait_until([&] { return probe.pulled > 0; }));
+  const auto rested = std::chrono::steady_clock::now() + milliseconds(200);
+  wait_until([&] { return std::chrono::steady_clock::now() > rested; });
+  EXPECT_TRUE(client.receive_until("0\r\n\r\n").ends_with("0\r\n\r\n"));
+  EXPECT_EQ(probe.pulled, 32 * megabyte.size());
+}
+
 TEST(HttpStream, AReaderThatKeepsReadingIsNotCutOff) {
   StreamProbe probe;
   HttpServerOptions options;
@@ -182,24 +223,22 @@ struct SocketLog {
 class EchoSession final : public sys::WebSocketSession {
  public:
   explicit EchoSession(SocketLog& log) : log_(log) {}
-  void on_open(std::function<void(Message)> send, std::function<void(std::uint16_t, std::string)> close) override {
+  void on_open(sys::WebSocketChannel& channel) override {
     log_.add("open");
-    send_ = std::move(send);
-    close_ = std::move(close);
+    channel_ = &channel;
   }
-  void on_message(Message message) override {
+  void on_message(sys::WebSocketMessage message) override {
     log_.add((message.binary ? "binary " : "text ") + message.data.substr(0, 20));
-    if (message.data == "leave") return close_(1000, "as you wish");
+    if (message.data == "leave") return channel_->close(1000, "as you wish");
     if (message.data == "flood")
-      for (int i = 0; i < 64; ++i) send_({true, std::string(1024 * 1024, 'f')});
-    send_(std::move(message));
+      for (int i = 0; i < 64; ++i) channel_->send({true, std::string(1024 * 1024, 'f')});
+    channel_->send(message);
   }
   void on_close() override { log_.add("close"); }
 
  private:
   SocketLog& log_;
-  std::function<void(Message)> send_;
-  std::function<void(std::uint16_t, std::string)> close_;
+  sys::WebSocketChannel* channel_ = nullptr;
 };
 
 FunctionHandler::Function upgrading(SocketLog& log) {

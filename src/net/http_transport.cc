@@ -101,6 +101,7 @@ class HttpTransport::Pool : public std::enable_shared_from_this<Pool> {
 
   void submit(const std::shared_ptr<Exchange>& exchange);
   void abandon(const std::shared_ptr<Exchange>& exchange);
+  void on_pause(const std::shared_ptr<Exchange>& exchange);
   void shut_down();
 
  private:
@@ -115,6 +116,7 @@ class HttpTransport::Pool : public std::enable_shared_from_this<Pool> {
   void on_lost(const std::shared_ptr<ClientConnection>& connection, const std::shared_ptr<Exchange>& exchange,
                Error error);
   void drop(std::shared_ptr<ClientConnection> connection);
+  std::shared_ptr<ClientConnection> serving(const std::shared_ptr<Exchange>& exchange) const;
   void serve_waiting();
 
   HttpTransportOptions options_;
@@ -303,12 +305,20 @@ void HttpTransport::Pool::serve_waiting() {
   }
 }
 
+std::shared_ptr<ClientConnection> HttpTransport::Pool::serving(const std::shared_ptr<Exchange>& exchange) const {
+  const auto found = std::find_if(connections_.begin(), connections_.end(),
+                                  [&](const auto& connection) { return connection->exchange() == exchange; });
+  return found != connections_.end() ? *found : nullptr;
+}
+
+void HttpTransport::Pool::on_pause(const std::shared_ptr<Exchange>& exchange) {
+  if (const auto connection = serving(exchange)) connection->on_pause();
+}
+
 void HttpTransport::Pool::abandon(const std::shared_ptr<Exchange>& exchange) {
   std::erase(waiting_, exchange);
-  const auto serving = std::find_if(connections_.begin(), connections_.end(),
-                                    [&](const auto& connection) { return connection->exchange() == exchange; });
   // The rest of the answer is still to come, so the connection is of no use to anybody else.
-  if (serving != connections_.end()) drop(*serving);
+  if (const auto connection = serving(exchange)) drop(connection);
   serve_waiting();
 }
 
@@ -325,10 +335,10 @@ void HttpTransport::Pool::shut_down() {
 
 namespace {
 
-class StreamHandle final : public sys::Subscription {
+class StreamHandle final : public client::BodySource {
  public:
-  StreamHandle(std::shared_ptr<Exchange> exchange, std::function<void()> abandon)
-      : exchange_(std::move(exchange)), abandon_(std::move(abandon)) {}
+  StreamHandle(std::shared_ptr<Exchange> exchange, std::function<void()> abandon, std::function<void()> on_pause)
+      : exchange_(std::move(exchange)), abandon_(std::move(abandon)), on_pause_(std::move(on_pause)) {}
   ~StreamHandle() override {
     if (exchange_->over) return;
     exchange_->cancel();
@@ -336,10 +346,14 @@ class StreamHandle final : public sys::Subscription {
   }
   StreamHandle(const StreamHandle&) = delete;
   StreamHandle& operator=(const StreamHandle&) = delete;
+  void pause(bool paused) override {
+    if (std::exchange(exchange_->paused, paused) != paused && !exchange_->over) on_pause_();
+  }
 
  private:
   std::shared_ptr<Exchange> exchange_;
   std::function<void()> abandon_;
+  std::function<void()> on_pause_;
 };
 
 }  // namespace
@@ -366,16 +380,30 @@ void HttpTransport::send(client::HttpClientRequest request, sys::Completion<clie
   pool_->submit(exchange);
 }
 
-std::unique_ptr<sys::Subscription> HttpTransport::stream(client::HttpClientRequest request,
-                                                         client::StreamCallbacks callbacks) {
+std::unique_ptr<client::BodySource> HttpTransport::stream(client::HttpClientRequest request,
+                                                          client::StreamCallbacks callbacks) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
   exchange->streaming = true;
   exchange->callbacks = std::move(callbacks);
   pool_->submit(exchange);
-  return std::make_unique<StreamHandle>(exchange, [weak = std::weak_ptr(pool_), exchange] {
-    if (const auto pool = weak.lock()) pool->abandon(exchange);
-  });
+  return std::make_unique<StreamHandle>(
+      exchange,
+      [weak = std::weak_ptr(pool_), exchange] {
+        if (const auto pool = weak.lock()) pool->abandon(exchange);
+      },
+      [weak = std::weak_ptr(pool_), exchange] {
+        if (const auto pool = weak.lock()) pool->on_pause(exchange);
+      });
+}
+
+void HttpTransport::upgrade(client::HttpClientRequest request, std::unique_ptr<sys::ByteSession> session,
+                            sys::Completion<client::HttpClientResponse> done) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = std::move(request);
+  exchange->session = std::move(session);
+  exchange->done = std::move(done);
+  pool_->submit(exchange);
 }
 
 }  // namespace gangway::net

@@ -41,8 +41,10 @@ class HttpTransport final : public client::Transport {
   HttpTransport& operator=(const HttpTransport&) = delete;
 
   void send(client::HttpClientRequest request, sys::Completion<client::HttpClientResponse> done) override;
-  [[nodiscard]] std::unique_ptr<sys::Subscription> stream(client::HttpClientRequest request,
-                                                          client::StreamCallbacks callbacks) override;
+  [[nodiscard]] std::unique_ptr<client::BodySource> stream(client::HttpClientRequest request,
+                                                           client::StreamCallbacks callbacks) override;
+  void upgrade(client::HttpClientRequest request, std::unique_ptr<sys::ByteSession> session,
+               sys::Completion<client::HttpClientResponse> done) override;
 
  private:
   class Pool;

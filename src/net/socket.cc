@@ -181,22 +181,6 @@ TlsContext::~TlsContext() {
   SSL_CTX_free(context_);
 }
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int FileDescriptor::release() {
-  return std::exchange(fd_, -1);
-}
-
-void FileDescriptor::reset() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
 Socket::Socket(FileDescriptor fd) : fd_(std::move(fd)) {}
 
 Socket::Socket(FileDescriptor fd, const TlsContext& tls, const std::string& server_name)

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "sys/file_descriptor.h"
 #include "sys/http.h"
 #include "sys/tls.h"
 
@@ -34,20 +35,7 @@ class TlsContext {
   bool server_;
 };
 
-// Owns a file descriptor.
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor() { reset(); }
-  int get() const { return fd_; }
-  int release();
-  void reset();
-
- private:
-  int fd_;
-};
+using sys::FileDescriptor;
 
 class Socket {
  public:

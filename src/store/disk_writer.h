@@ -1,4 +1,8 @@
 // DiskWriter: the disk thread. What is submitted while it is busy becomes its next batch: one fsync for all that wait.
+// In a simulation, where there are no threads, a loop takes its place.
+//
+// Writers that were answered together come back together. When several are about, a batch therefore waits a little for
+// those that the last one freed, no longer than a write or two would take; a lone writer never waits.
 //
 // submit() and finish() belong to the thread that made it; reports come from the disk thread, in order.
 #pragma once
@@ -13,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
 #include "store/core.h"
 #include "store/database.h"
 
@@ -29,7 +34,8 @@ class DiskWriter {
   };
   using Reporter = std::function<void(const Report&)>;
 
-  DiskWriter(Database database, Reporter reporter);
+  // `loop`, when there is one, does the work of the disk thread; it must be turned by the thread that calls submit().
+  DiskWriter(Database database, Reporter reporter, sys::EventLoop* loop = nullptr);
   ~DiskWriter();
 
   // All transactions up to a failure belong to one attempt, since each builds on those before it. What still comes of a
@@ -49,15 +55,28 @@ class DiskWriter {
   void run();
   // False: finished, and nothing is left.
   bool wait_for_batch(std::vector<Submission>& batch);
+  // The oldest of the queue, as many as one write takes. Requires: mutex_ is held.
+  std::vector<Submission> take_batch();
+  void write_what_counts(std::vector<Submission> taken);
+  void post_write();
+  void write_in_loop();
+  void close();
+  // Gives the writers that are expected the time to join the batch. Requires: `lock` holds mutex_.
+  void gather(std::unique_lock<std::mutex>& lock, std::size_t expected);
   void write(const Batch& batch, std::uint64_t attempt);
 
   Database database_;  // the disk thread only
   const Reporter reporter_;
-  std::optional<std::uint64_t> failed_attempt_;  // the disk thread only
+  sys::EventLoop* const loop_;
+  std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);  // of the tasks in loop_
+  std::optional<std::uint64_t> failed_attempt_;                            // the disk thread only
+  Duration last_write_{0};                                                 // the disk thread only
+  std::size_t last_batch_ = 0;                                             // the disk thread only
   std::atomic<std::uint64_t> syncs_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::size_t wanted_ = 1;               // guarded by mutex_: how long the queue must be to wake the disk thread
   std::vector<Submission> queue_;        // guarded by mutex_
   std::optional<Revision> finished_at_;  // guarded by mutex_
   std::thread thread_;

@@ -153,32 +153,51 @@ RC_GTEST_PROP(DurabilityProperty, AcknowledgedWritesSurviveAnyLossOfPower, ()) {
   RC_ASSERT(world.next_revision_is_new());
 }
 
-// The property above would hold of a disk that forgets nothing, too. This one does forget.
-TEST(ForgetfulDiskTest, WithoutSyncsAcknowledgedWritesAreLost) {
-  testing::ForgetfulDisk disk;
-  sqlite3* db = nullptr;
-  auto open = [&] {
-    ASSERT_EQ(sqlite3_open_v2("db", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfs().c_str()), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(db, "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr),
-              SQLITE_OK);
-  };
-  auto count = [&] {
+// Commits rows with and without a sync, on a disk of its own.
+class ForgetfulDiskTest : public ::testing::Test {
+ protected:
+  ~ForgetfulDiskTest() override { sqlite3_close(db_); }
+
+  void open() {
+    ASSERT_EQ(sqlite3_open_v2("db", &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk_.vfs().c_str()), SQLITE_OK);
+    execute("PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=WAL");
+  }
+  void execute(const char* sql) {
+    ASSERT_EQ(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
+  }
+  int count() {
     auto rows = -1;
     auto note = [](void* to, int, char** values, char**) { return *static_cast<int*>(to) = std::stoi(values[0]), 0; };
-    EXPECT_EQ(sqlite3_exec(db, "SELECT count(*) FROM t", note, &rows, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    EXPECT_EQ(sqlite3_exec(db_, "SELECT count(*) FROM t", note, &rows, nullptr), SQLITE_OK) << sqlite3_errmsg(db_);
     return rows;
-  };
-  open();
-  ASSERT_EQ(
-      sqlite3_exec(db, "PRAGMA synchronous=FULL;CREATE TABLE t(x);INSERT INTO t VALUES(1)", nullptr, nullptr, nullptr),
-      SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "PRAGMA synchronous=OFF;INSERT INTO t VALUES(2)", nullptr, nullptr, nullptr), SQLITE_OK);
-  EXPECT_EQ(count(), 2);
-  disk.restore_power();
-  sqlite3_close(db);
+  }
+  void open_with_one_row_synced_and_one_not() {
+    open();
+    execute("PRAGMA synchronous=FULL;CREATE TABLE t(x);INSERT INTO t VALUES(1)");
+    execute("PRAGMA synchronous=OFF;INSERT INTO t VALUES(2)");
+    EXPECT_EQ(count(), 2);
+  }
+
+  testing::ForgetfulDisk disk_;
+  sqlite3* db_ = nullptr;
+};
+
+// The property above would hold of a disk that forgets nothing, too. This one does forget.
+TEST_F(ForgetfulDiskTest, WithoutSyncsAcknowledgedWritesAreLost) {
+  open_with_one_row_synced_and_one_not();
+  disk_.restore_power();
+  sqlite3_close(db_);
   open();
   EXPECT_EQ(count(), 1);
-  sqlite3_close(db);
+}
+
+TEST_F(ForgetfulDiskTest, AKilledProcessLeavesWhatItWroteAndCanWriteNoMore) {
+  open_with_one_row_synced_and_one_not();
+  disk_.kill_process();
+  EXPECT_NE(sqlite3_exec(db_, "INSERT INTO t VALUES(3)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db_);
+  open();
+  EXPECT_EQ(count(), 2);
 }
 
 }  // namespace

@@ -2,12 +2,24 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "store/backup.h"
 #include "store/database_format.h"
 
 namespace gangway::store {
-MemoryStore::MemoryStore(sys::EventLoop& loop, const WatchLimits& limits)
-    : CoreStore(std::make_shared<Core>(loop, empty_snapshot(), limits)), loop_(loop) {}
+namespace {
+
+std::shared_ptr<const Snapshot> snapshot_of(const std::shared_ptr<const Root>& opening) {
+  if (!opening) return empty_snapshot();
+  auto snapshot = std::dynamic_pointer_cast<const Snapshot>(opening);
+  GW_CHECK(snapshot != nullptr);
+  return snapshot;
+}
+
+}  // namespace
+
+MemoryStore::MemoryStore(sys::EventLoop& loop, const WatchLimits& limits, const std::shared_ptr<const Root>& opening)
+    : CoreStore(std::make_shared<Core>(loop, snapshot_of(opening), limits)), loop_(loop) {}
 
 MemoryStore::~MemoryStore() = default;
 

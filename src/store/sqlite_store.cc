@@ -63,10 +63,13 @@ SqliteStore::SqliteStore(sys::EventLoop& loop, SqliteOptions options, DataLock l
       options_(std::move(options)),
       lock_(std::move(lock)),
       progress_(new Progress{.core = core_, .ceiling = database.ceiling(), .held = {}, .relaxed = {}, .broken = {}}),
-      writer_(std::move(database), [&loop, progress = progress_](const DiskWriter::Report& report) {
-        // Ahead of the requests that wait: what is durable frees its callers.
-        loop.post(sys::Lane::kSystem, [progress, report] { progress->take(report); });
-      }) {}
+      writer_(
+          std::move(database),
+          [&loop, progress = progress_](const DiskWriter::Report& report) {
+            // Ahead of the requests that wait: what is durable frees its callers.
+            loop.post(sys::Lane::kSystem, [progress, report] { progress->take(report); });
+          },
+          options_.disk) {}
 
 SqliteStore::~SqliteStore() {
   flush();

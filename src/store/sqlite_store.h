@@ -26,6 +26,8 @@ struct SqliteOptions {
   std::size_t max_relaxed_bytes = 4 * 1024 * 1024;
   // How long relaxed writes wait for a durable one to share its fsync.
   Duration relaxed_delay = std::chrono::milliseconds(100);
+  // Where the disk's work is done; null: on a thread of its own. See DiskWriter.
+  sys::EventLoop* disk = nullptr;
 };
 
 class SqliteStore final : public CoreStore {

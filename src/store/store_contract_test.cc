@@ -21,23 +21,28 @@ class MemoryStoreMaker final : public StoreMaker {
   }
 };
 
+// What the store stands on, and who does the disk's work.
+enum class Disk : std::uint8_t { kReal, kInMemory, kInMemoryWithoutThread };
+
 class SqliteStoreMaker final : public StoreMaker {
  public:
-  explicit SqliteStoreMaker(bool on_disk) : on_disk_(on_disk) {
+  explicit SqliteStoreMaker(Disk kind) : kind_(kind) {
     std::string directory = std::filesystem::temp_directory_path() / "gangway-store-XXXXXX";
     directory_ = ::mkdtemp(directory.data());
   }
   ~SqliteStoreMaker() override { std::filesystem::remove_all(directory_); }
 
   std::unique_ptr<Store> make(testing::ManualLoop& loop, const WatchLimits& limits) override {
-    auto store = SqliteStore::open(
-        loop, {.path = directory_ + "/store.db", .vfs = on_disk_ ? "" : disk_.vfs(), .watch = limits});
+    SqliteOptions options{.path = directory_ + "/store.db", .vfs = {}, .watch = limits};
+    if (kind_ != Disk::kReal) options.vfs = disk_.vfs();
+    if (kind_ == Disk::kInMemoryWithoutThread) options.disk = &loop;
+    auto store = SqliteStore::open(loop, std::move(options));
     EXPECT_TRUE(store.has_value()) << store.error().message;
     return *std::move(store);
   }
 
  private:
-  bool on_disk_;
+  Disk kind_;
   std::string directory_;
   testing::ForgetfulDisk disk_;
 };
@@ -45,9 +50,28 @@ class SqliteStoreMaker final : public StoreMaker {
 INSTANTIATE_TEST_SUITE_P(
     Stores, StoreContract,
     ::testing::Values(StoreCase{"Memory", [] { return std::make_unique<MemoryStoreMaker>(); }},
-                      StoreCase{"SqliteOnDisk", [] { return std::make_unique<SqliteStoreMaker>(true); }},
-                      StoreCase{"SqliteInMemory", [] { return std::make_unique<SqliteStoreMaker>(false); }}),
+                      StoreCase{"SqliteOnDisk", [] { return std::make_unique<SqliteStoreMaker>(Disk::kReal); }},
+                      StoreCase{"SqliteInMemory", [] { return std::make_unique<SqliteStoreMaker>(Disk::kInMemory); }},
+                      StoreCase{"SqliteOnALoop",
+                                [] { return std::make_unique<SqliteStoreMaker>(Disk::kInMemoryWithoutThread); }}),
     [](const auto& store_case) { return store_case.param.name; });
+
+TEST(MemoryStoreTest, GoesOnFromTheRootOfAnEarlierOne) {
+  testing::ManualLoop loop;
+  std::shared_ptr<const Root> kept;
+  {
+    MemoryStore first(loop);
+    ASSERT_TRUE(commit(loop, first, {a_put(a_key("a"), "kept")}).has_value());
+    kept = first.root();
+    ASSERT_TRUE(commit(loop, first, {a_put(a_key("b"), "forgotten")}).has_value());
+  }
+  MemoryStore second(loop, {}, kept);
+  EXPECT_EQ(second.root()->revision(), kept->revision());
+  EXPECT_TRUE(second.root()->get(a_key("a")));
+  EXPECT_FALSE(second.root()->get(a_key("b")));
+  EXPECT_EQ(second.watch("pods", kept->revision() - 1).error().reason, Reason::kExpired);
+  EXPECT_EQ(commit(loop, second, {a_put(a_key("c"), "x")})->revision, kept->revision() + 1);
+}
 
 // The changes a cursor has now, as "type name@revision".
 std::vector<std::string> read_all(Cursor& cursor) {

@@ -6,26 +6,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "sys/entropy.h"
+#include "sys/file_descriptor.h"
 
 namespace gangway::sys {
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Error file_error(std::string_view what, const std::string& path) {
   const int code = errno;
@@ -33,6 +18,8 @@ Error file_error(std::string_view what, const std::string& path) {
   if (code == ENOENT) error.reason = Reason::kNotFound;
   return error;
 }
+
+namespace {
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -45,7 +32,7 @@ Result<void> write_all(int fd, std::string_view bytes, const std::string& path) 
 }
 
 Result<void> write_new(const std::string& path, std::string_view bytes, mode_t mode) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) return file_error("create", path);
   // The mode given to open() is cut by the umask.
   if (::fchmod(file.get(), mode) != 0) return file_error("set the mode of", path);
@@ -57,7 +44,7 @@ Result<void> write_new(const std::string& path, std::string_view bytes, mode_t m
 Result<void> sync_folder_of(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  const Descriptor dir(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor dir(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (dir.get() < 0) return file_error("open", folder);
   if (::fsync(dir.get()) != 0) return file_error("sync", folder);
   return {};
@@ -66,7 +53,7 @@ Result<void> sync_folder_of(const std::string& path) {
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return file_error("open", path);
   std::string bytes;
   char block[16384];

@@ -10,6 +10,9 @@
 
 namespace gangway::sys {
 
+// "cannot <what> <path>: " and what errno says; kNotFound when something is missing.
+Error file_error(std::string_view what, const std::string& path);
+
 // A missing file is kNotFound.
 Result<std::string> read_file(const std::string& path);
 

@@ -10,23 +10,23 @@ constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool same_name(std::string_view a, std::string_view b) {
+}  // namespace
+
+bool same_header(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
          std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
-}  // namespace
-
 std::string_view HttpHeaders::get(std::string_view name) const {
   for (const auto& [key, value] : entries_)
-    if (same_name(key, name)) return value;
+    if (same_header(key, name)) return value;
   return {};
 }
 
 std::vector<std::string_view> HttpHeaders::all(std::string_view name) const {
   std::vector<std::string_view> values;
   for (const auto& [key, value] : entries_)
-    if (same_name(key, name)) values.emplace_back(value);
+    if (same_header(key, name)) values.emplace_back(value);
   return values;
 }
 

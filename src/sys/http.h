@@ -17,6 +17,8 @@
 namespace gangway::sys {
 
 // Header names compare without case.
+bool same_header(std::string_view a, std::string_view b);
+
 class HttpHeaders {
  public:
   void add(std::string name, std::string value) { entries_.emplace_back(std::move(name), std::move(value)); }
@@ -62,20 +64,58 @@ class BodyStream {
   virtual State read(std::vector<Buffer>& out, std::size_t max_bytes) = 0;
   // The connection's waker. The stream runs it, on the connection's loop, when a read after kWait may give more.
   virtual void set_waker(Task waker) = 0;
+  // Whether the reader may take nothing for as long as it likes (a pager that shows a log); others are cut off.
+  virtual bool may_stall() const { return false; }
 };
 
-// A WebSocket conversation. Created by the handler, driven by the connection, on the connection's loop.
+// The connection under a session that has left HTTP behind. Valid from on_open to on_close, on the connection's loop.
+class ByteChannel {
+ public:
+  virtual ~ByteChannel() = default;
+  virtual void send(std::string_view bytes) = 0;
+  // What the peer has not taken yet. Who sees much of it waits for on_drained before sending more.
+  virtual std::size_t unsent() const = 0;
+  // While paused nothing is read, so that the peer has to wait.
+  virtual void pause(bool paused) = 0;
+  // Closes once all is sent. Nothing more is heard of the peer.
+  virtual void close() = 0;
+};
+
+// What happens on such a connection, whichever end opened it.
+class ByteSession {
+ public:
+  virtual ~ByteSession() = default;
+  virtual void on_open(ByteChannel& channel) = 0;
+  virtual void on_bytes(std::string_view bytes) = 0;
+  // All is sent, after unsent() was above zero.
+  virtual void on_drained() {}
+  // The server ends soon, and the connection with it.
+  virtual void on_shutdown() = 0;
+  // Last of all, once for every on_open.
+  virtual void on_close() = 0;
+};
+
+struct WebSocketMessage {
+  bool binary = true;
+  std::string data;
+};
+
+// As ByteChannel and ByteSession, in whole messages.
+class WebSocketChannel {
+ public:
+  virtual ~WebSocketChannel() = default;
+  virtual void send(const WebSocketMessage& message) = 0;
+  virtual std::size_t unsent() const = 0;
+  virtual void pause(bool paused) = 0;
+  virtual void close(std::uint16_t code, std::string_view reason) = 0;
+};
+
 class WebSocketSession {
  public:
   virtual ~WebSocketSession() = default;
-  struct Message {
-    bool binary = true;
-    std::string data;
-  };
-  // Sends and ends stay valid until on_close.
-  virtual void on_open(std::function<void(Message)> send,
-                       std::function<void(std::uint16_t code, std::string)> close) = 0;
-  virtual void on_message(Message message) = 0;
+  virtual void on_open(WebSocketChannel& channel) = 0;
+  virtual void on_message(WebSocketMessage message) = 0;
+  virtual void on_drained() {}
   virtual void on_close() = 0;
 };
 
@@ -86,6 +126,7 @@ struct HttpResponse {
   std::unique_ptr<BodyStream> stream;           // when set, follows `body` in chunked encoding
   std::unique_ptr<WebSocketSession> websocket;  // when set (status 101), the connection becomes a WebSocket
   std::string websocket_protocol;               // the subprotocol that was chosen
+  std::unique_ptr<ByteSession> upgrade;         // when set (status 101), it becomes what `headers` say
 };
 
 // Takes the response over. Called once.

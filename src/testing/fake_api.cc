@@ -137,6 +137,7 @@ std::unique_ptr<sys::Subscription> FakeApi::watch(WatchRequest request, WatchCal
     end(watcher, an_error(Reason::kExpired));
   } else {
     deliver(watcher);
+    if (bookmarks_) deliver_bookmark(watcher);
   }
   return std::make_unique<Watch>(watcher);
 }
@@ -148,14 +149,16 @@ void FakeApi::publish() {
       end(watcher, chance(500) ? Result<void>(an_error(Reason::kInternalError)) : Result<void>());
     } else {
       deliver(watcher);
+      if (bookmarks_) deliver_bookmark(watcher);
     }
   }
 }
 
 void FakeApi::deliver(const std::shared_ptr<Watcher>& watcher) {
   const auto& log = objects_.log(watcher->resource);
-  auto at = std::find_if(log.begin(), log.end(),
-                         [&](const auto& event) { return event.object.header->revision > watcher->sent; });
+  auto at = std::upper_bound(log.begin(), log.end(), watcher->sent, [](api::Revision sent, const auto& event) {
+    return sent < event.object.header->revision;
+  });
   for (; at != log.end(); ++at) {
     watcher->sent = at->object.header->revision;
     if (!is_wanted(watcher->request.what, at->object)) continue;
@@ -177,16 +180,18 @@ void FakeApi::end_watches(const Resource& resource, Result<void> how) {
     if (watcher->open && watcher->request.what.resource == resource) end(watcher, how);
 }
 
-void FakeApi::send_bookmarks(const Resource& resource) {
+void FakeApi::deliver_bookmark(const std::shared_ptr<Watcher>& watcher) {
   api::Header header;
   header.revision = objects_.revision();
   const WatchEvent event{WatchEvent::Type::kBookmark, {std::make_shared<const api::Header>(header), nullptr}};
-  for (const auto& watcher : watchers_) {
-    if (watcher->request.what.resource != resource) continue;
-    loop_.run_after(watch_lag(watcher->resource), [watcher, event] {
-      if (watcher->open) watcher->callbacks.on_event(event);
-    });
-  }
+  loop_.run_after(watch_lag(watcher->resource), [watcher, event] {
+    if (watcher->open) watcher->callbacks.on_event(event);
+  });
+}
+
+void FakeApi::send_bookmarks(const Resource& resource) {
+  for (const auto& watcher : watchers_)
+    if (watcher->request.what.resource == resource) deliver_bookmark(watcher);
 }
 
 api::Version FakeApi::create(const Resource& resource, const json::Value& object) {

@@ -64,6 +64,8 @@ class FakeApi final : public client::ApiClient {
   // Forgets the past: watches that are made from now on with an older revision expire.
   void compact() { objects_.compact(); }
   void send_bookmarks(const client::Resource& resource);
+  // From now on every watch is told how far it is after each change, as an embedded server tells it.
+  void set_bookmarks(bool always) { bookmarks_ = always; }
 
   void set_answer_lag(Duration lag) { answer_lag_ = lag; }
   void set_watch_lag(Duration lag) { watch_lag_ = lag; }
@@ -88,6 +90,7 @@ class FakeApi final : public client::ApiClient {
   bool chance(unsigned per_mille);
   void publish();
   void deliver(const std::shared_ptr<Watcher>& watcher);
+  void deliver_bookmark(const std::shared_ptr<Watcher>& watcher);
   void end(const std::shared_ptr<Watcher>& watcher, Result<void> how);
   Duration watch_lag(const std::string& resource) const;
 
@@ -103,6 +106,7 @@ class FakeApi final : public client::ApiClient {
   std::map<std::string, Duration> watch_lags_;
   Weather weather_;
   std::uint64_t random_ = 1;
+  bool bookmarks_ = false;
   std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);
 };
 

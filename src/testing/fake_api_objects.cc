@@ -5,6 +5,7 @@
 
 #include "client/decode.h"
 #include "client/resource.h"
+#include "json/access.h"
 #include "json/json_patch.h"
 #include "json/merge_patch.h"
 
@@ -49,10 +50,54 @@ bool is_deleting(const json::Value& object) {
 }
 
 bool is_kept(const std::string& resource, const json::Value& object) {
+  if (json::int_at(object, {"metadata", "deletionGracePeriodSeconds"}) > 0) return true;
   const json::Value* list = json::find(object, {"metadata", "finalizers"});
   if (list != nullptr && list->is_array() && !list->get_array().empty()) return true;
   const json::Value* keepers = is_namespace(resource) ? json::find(object, {"spec", "finalizers"}) : nullptr;
   return keepers != nullptr && keepers->is_array() && !keepers->get_array().empty();
+}
+
+// How long a pod that is on a node may stay, for those that say so.
+std::int64_t grace_of(const json::Value& pod, const json::Value& options) {
+  const std::string_view phase = json::string_at(pod, {"status", "phase"});
+  if (json::string_at(pod, {"spec", "nodeName"}).empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  return json::int_at(options, {"gracePeriodSeconds"}, json::int_at(pod, {"spec", "terminationGracePeriodSeconds"}, 0));
+}
+
+// Without schemas: conditions are merged by their type, a list that begins with {"$patch": "replace"} and every other
+// list is replaced.
+void apply_strategic(json::Value& target, const json::Value& patch);
+
+void merge_conditions(json::Value& target, const json::Array& patch) {
+  if (!target.is_array()) target = json::Array();
+  for (const json::Value& item : patch) {
+    json::Array& list = target.get_array();
+    auto* at = std::find_if(list.begin(), list.end(), [&](const json::Value& known) {
+      return json::string_at(known, {"type"}) == json::string_at(item, {"type"});
+    });
+    json::Value& known = at != list.end() ? *at : list.emplace_back(json::Object());
+    apply_strategic(known, item);
+  }
+}
+
+void apply_strategic(json::Value& target, const json::Value& patch) {
+  if (!patch.is_object()) {
+    target = patch;
+    if (!patch.is_array() || patch.get_array().empty()) return;
+    if (json::string_at(patch.get_array().front(), {"$patch"}) == "replace")
+      target.get_array().erase(target.get_array().begin());
+    return;
+  }
+  if (!target.is_object()) target = json::Object();
+  for (const auto& member : patch.get_object()) {
+    if (member.value().is_null()) {
+      target.get_object().erase(member.key());
+    } else if (member.key() == "conditions" && member.value().is_array()) {
+      merge_conditions(target.get_object()[member.key()], member.value().get_array());
+    } else {
+      apply_strategic(target.get_object()[member.key()], member.value());
+    }
+  }
 }
 
 // Copies `key` of `from` into `to`, its absence included.
@@ -127,7 +172,27 @@ Result<api::Version> FakeApiObjects::current(const ApiRequest& request) const {
   return at->second;
 }
 
+// As a real server's, the answer is a Status and says nothing of the pod.
+Result<api::Version> FakeApiObjects::bind(const ApiRequest& request) {
+  GW_TRY(const json::Value binding, json::parse(request.body));
+  GW_TRY(const api::Version known, current(request));
+  GW_TRY(json::Value pod, json::parse(*known.json));
+  const std::string_view uid = json::string_at(binding, {"metadata", "uid"});
+  const std::string_view version = json::string_at(binding, {"metadata", "resourceVersion"});
+  if (is_deleting(pod)) return refuse(Reason::kConflict, request, "is being deleted");
+  if (!json::string_at(pod, {"spec", "nodeName"}).empty())
+    return refuse(Reason::kConflict, request, "is already assigned to a node");
+  if (!uid.empty() && uid != known.header->uid) return refuse(Reason::kConflict, request, "the uid does not match");
+  if (!version.empty() && version != std::to_string(known.header->revision))
+    return refuse(Reason::kConflict, request, "the object has been modified");
+  json::object_at(pod, {"spec"})["nodeName"] = json::string_at(binding, {"target", "name"});
+  auto bound = commit(client::resource_name(request.resource), std::move(pod), Event::Type::kModified);
+  if (!bound) return bound;
+  return api::Version{std::make_shared<const api::Header>(), std::make_shared<const std::string>("{}")};
+}
+
 Result<api::Version> FakeApiObjects::create(const ApiRequest& request, WallTime now) {
+  if (request.subresource == "binding") return bind(request);
   const std::string resource = client::resource_name(request.resource);
   GW_TRY(json::Value object, json::parse(request.body));
   json::Object& metadata = json::object_at(object, {"metadata"});
@@ -165,9 +230,13 @@ Result<json::Value> FakeApiObjects::next_state(const ApiRequest& request, const 
     case PatchType::kApply:
       break;
     case PatchType::kStrategic:
-      return refuse(Reason::kUnsupportedMediaType, request, "has no strategic merge patch");
+      break;
   }
   json::Value after = before;
+  if (request.patch_type == PatchType::kStrategic) {
+    apply_strategic(after, body);
+    return after;
+  }
   json::apply_merge_patch(after, body);
   return after;
 }
@@ -187,6 +256,8 @@ Result<api::Version> FakeApiObjects::modify(const ApiRequest& request, WallTime)
     json::Value whole = before;
     const char* part = request.subresource == "finalize" ? "spec" : "status";
     keep(whole.get_object(), after.get_object(), part);
+    // Built-in kinds take annotations with the status.
+    keep(json::object_at(whole, {"metadata"}), json::object_at(after, {"metadata"}), "annotations");
     after = std::move(whole);
   } else {
     keep(after.get_object(), before.get_object(), "status");
@@ -194,8 +265,8 @@ Result<api::Version> FakeApiObjects::modify(const ApiRequest& request, WallTime)
     if (is_namespace(resource)) keep(after.get_object(), before.get_object(), "spec");
   }
   json::Object& metadata = json::object_at(after, {"metadata"});
-  for (const char* key :
-       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "generation", "resourceVersion"})
+  for (const char* key : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                          "deletionGracePeriodSeconds", "generation", "resourceVersion"})
     keep(metadata, before.at("metadata").get_object(), key);
   if (after == before) return known;
   if (request.subresource.empty() && differs(before, after, "spec"))
@@ -223,8 +294,14 @@ Result<api::Version> FakeApiObjects::remove(const ApiRequest& request, WallTime 
     set_finalizer(object, kForeground, policy == "Foreground");
     set_finalizer(object, kOrphan, policy == "Orphan");
   }
-  if (!is_deleting(object)) {
-    json::object_at(object, {"metadata"})["deletionTimestamp"] = time_text(now);
+  const std::int64_t grace = resource == "pods" ? grace_of(object, options) : 0;
+  json::Object& metadata = json::object_at(object, {"metadata"});
+  const json::Value* granted = metadata.if_contains("deletionGracePeriodSeconds");
+  if (granted != nullptr ? granted->to_number<std::int64_t>() > grace : grace > 0) {
+    metadata["deletionTimestamp"] = time_text(now + std::chrono::seconds(grace));
+    metadata["deletionGracePeriodSeconds"] = grace;
+  } else if (!is_deleting(object)) {
+    metadata["deletionTimestamp"] = time_text(now);
     if (is_namespace(resource)) json::object_at(object, {"status"})["phase"] = "Terminating";
   }
   if (object == before && is_kept(resource, object)) return known;

@@ -1,7 +1,7 @@
 // The objects behind a FakeApi: what an API server does to an object on each verb, without schemas or users.
 //
 // Close to Kubernetes where controllers can tell: uids, resource versions, generations, finalizers, propagation
-// policies, preconditions, the status and finalize subresources, the life of a namespace. One thread.
+// policies, preconditions, the status, finalize and binding subresources, the life of a namespace. One thread.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ class FakeApiObjects {
   };
 
   Result<api::Version> create(const client::ApiRequest& request, WallTime now);
+  Result<api::Version> bind(const client::ApiRequest& request);
   Result<api::Version> modify(const client::ApiRequest& request, WallTime now);
   Result<api::Version> remove(const client::ApiRequest& request, WallTime now);
   Result<json::Value> next_state(const client::ApiRequest& request, const json::Value& before) const;

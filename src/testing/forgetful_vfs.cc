@@ -292,6 +292,12 @@ void ForgetfulDisk::restore_power() {
   state_->operations_left = 0;
 }
 
+void ForgetfulDisk::kill_process() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->boot;
+  state_->operations_left = 0;
+}
+
 void ForgetfulDisk::fail_writes_with(int code) {
   std::lock_guard lock(state_->mutex);
   state_->failure = code;

@@ -29,6 +29,8 @@ class ForgetfulDisk {
   bool has_power() const;
   // The files are what survived. Files that were open at the loss stay dead.
   void restore_power();
+  // The process that had the files open was killed: they are dead to it, and hold all that was written, synced or not.
+  void kill_process();
 
   // From now on writes that need room, or all writes and syncs, fail with this SQLite result code; 0: they work.
   void fail_writes_with(int code);

@@ -1,71 +1,17 @@
 #include "testing/manual_loop.h"
 
-#include <poll.h>
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <vector>
 
 namespace gangway::testing {
 
-// File descriptors and children are asked after, not waited for: a test has few of them.
-struct ManualLoop::Watches {
-  struct Fd {
-    int fd;
-    short events;
-    sys::Task on_ready;
-  };
-  struct Child {
-    pid_t pid;
-    std::function<void(int)> on_exit;
-  };
-  std::map<std::uint64_t, Fd> fds;
-  std::map<std::uint64_t, Child> children;
-  std::uint64_t last = 0;
-
-  bool empty() const { return fds.empty() && children.empty(); }
-
-  // What became ready since the last call. A watch that an earlier task of the same round ended does not run.
-  std::vector<sys::Task> ready(const std::shared_ptr<Watches>& self) {
-    std::vector<sys::Task> tasks;
-    for (const auto& [id, fd] : fds) {
-      pollfd asked{.fd = fd.fd, .events = fd.events, .revents = 0};
-      if (::poll(&asked, 1, 0) != 1) continue;
-      tasks.push_back([self, watch = id] {
-        auto at = self->fds.find(watch);
-        if (at == self->fds.end()) return;
-        auto task = at->second.on_ready;
-        task();
-      });
-    }
-    for (const auto& [id, child] : children) {
-      int status = 0;
-      if (::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
-      tasks.push_back([self, watch = id, status] {
-        auto node = self->children.extract(watch);
-        if (!node.empty()) node.mapped().on_exit(status);
-      });
-    }
-    return tasks;
-  }
-};
-
 namespace {
-
-class WatchSubscription final : public sys::Subscription {
- public:
-  explicit WatchSubscription(sys::Task end) : end_(std::move(end)) {}
-  ~WatchSubscription() override { end_(); }
-
- private:
-  sys::Task end_;
-};
 
 constexpr WallTime kStart{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
 
 }  // namespace
 
-ManualLoop::ManualLoop() : clock_(kStart), watches_(std::make_shared<Watches>()) {}
+ManualLoop::ManualLoop() : clock_(kStart) {}
 ManualLoop::~ManualLoop() = default;
 
 void ManualLoop::post(sys::Lane lane, sys::Task task) {
@@ -88,16 +34,11 @@ void ManualLoop::cancel(sys::TimerId timer) {
 }
 
 std::unique_ptr<sys::Subscription> ManualLoop::watch_fd(int fd, FdEvent event, sys::Task on_ready) {
-  const auto id = ++watches_->last;
-  const auto events = static_cast<short>(event == FdEvent::kReadable ? POLLIN : POLLOUT);
-  watches_->fds.emplace(id, Watches::Fd{fd, events, std::move(on_ready)});
-  return std::make_unique<WatchSubscription>([watches = watches_, id] { watches->fds.erase(id); });
+  return watches_.watch_fd(fd, event, std::move(on_ready));
 }
 
 std::unique_ptr<sys::Subscription> ManualLoop::on_exit(pid_t pid, std::function<void(int)> on_exit) {
-  const auto id = ++watches_->last;
-  watches_->children.emplace(id, Watches::Child{pid, std::move(on_exit)});
-  return std::make_unique<WatchSubscription>([watches = watches_, id] { watches->children.erase(id); });
+  return watches_.on_exit(pid, std::move(on_exit));
 }
 
 bool ManualLoop::take_task(sys::Task& task) {
@@ -130,8 +71,8 @@ void ManualLoop::run_until_idle() {
   for (;;) {
     while (run_one()) {
     }
-    if (watches_->empty()) return;
-    auto ready = watches_->ready(watches_);
+    if (watches_.empty()) return;
+    auto ready = watches_.ready();
     if (ready.empty()) return;
     for (auto& task : ready) task();
   }
@@ -145,7 +86,7 @@ void ManualLoop::advance(Duration by) {
     clock_.advance(std::max(timers_.begin()->first.first - clock_.mono(), Duration::zero()));
     run_until_idle();
   }
-  clock_.advance(until - clock_.mono());
+  clock_.advance(std::max(until - clock_.mono(), Duration::zero()));
 }
 
 bool ManualLoop::wait_for(const std::function<bool()>& done, std::chrono::milliseconds deadline) {
@@ -161,7 +102,7 @@ bool ManualLoop::wait_for(const std::function<bool()>& done, std::chrono::millis
     if (RealClock::now() >= give_up) return false;
     // The slice bounds how late a ready descriptor, or a condition that nobody posts, is seen.
     std::unique_lock lock(mutex_);
-    posted_.wait_for(lock, std::chrono::milliseconds(watches_->empty() ? 10 : 1),
+    posted_.wait_for(lock, std::chrono::milliseconds(watches_.empty() ? 10 : 1),
                      [this] { return !lanes_[0].empty() || !lanes_[1].empty(); });
   }
 }

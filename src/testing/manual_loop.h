@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "sys/event_loop.h"
+#include "testing/polled_watches.h"
 
 namespace gangway::testing {
 
@@ -51,13 +52,14 @@ class ManualLoop final : public sys::EventLoop {
   void run_until_idle();
   // Moves the clock from timer to timer until `by` has passed, running everything on the way.
   void advance(Duration by);
+  // The task that runs now takes that long: the clock moves, and nothing else runs meanwhile.
+  void spend(Duration time) { clock_.advance(time); }
   // Turns the loop, in real time, until `done()`; for what other threads or processes will post. The virtual clock does
   // not move. False when the deadline has passed.
   [[nodiscard]] bool wait_for(const std::function<bool()>& done,
                               std::chrono::milliseconds deadline = std::chrono::seconds(20));
 
  private:
-  struct Watches;
   bool take_task(sys::Task& task);
   bool take_due_timer(sys::Task& task);
 
@@ -68,7 +70,7 @@ class ManualLoop final : public sys::EventLoop {
   std::map<std::pair<MonoTime, std::uint64_t>, sys::Task> timers_;  // the loop's thread only, as is the rest
   std::map<std::uint64_t, MonoTime> timer_times_;
   std::uint64_t last_timer_ = 0;
-  std::shared_ptr<Watches> watches_;
+  PolledWatches watches_;
 };
 
 }  // namespace gangway::testing

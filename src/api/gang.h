@@ -1,0 +1,24 @@
+// What pods and PodGroups say about how they want to be scheduled, beyond what Kubernetes has fields for.
+#pragma once
+
+#include <string_view>
+
+namespace gangway::api {
+
+inline constexpr std::string_view kGangwayPrefix = "gangway.dev/";
+
+// On a pod: the name of the PodGroup that it belongs to.
+inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-group";
+// As older tools write it; no PodGroup stands behind that name.
+inline constexpr std::string_view kOldPodGroupLabel = "pod-group.scheduling.sigs.k8s.io/name";
+
+// Annotations of a PodGroup, and of a pod that belongs to none.
+inline constexpr std::string_view kOnPreempt = "gangway.dev/on-preempt";                // Fail, Requeue or Shrink
+inline constexpr std::string_view kMinRuntime = "gangway.dev/min-runtime";              // "10m"; may be 0
+inline constexpr std::string_view kMaxPreemptions = "gangway.dev/max-preemptions";      // an hour; may be 0
+inline constexpr std::string_view kLastCheckpoint = "gangway.dev/last-checkpoint";      // RFC 3339
+inline constexpr std::string_view kExpectedDuration = "gangway.dev/expected-duration";  // "2h"; more than 0
+// Of a PodGroup only: how many members it would like. Above spec.minMember it is elastic.
+inline constexpr std::string_view kMaxMembers = "gangway.dev/max-members";
+
+}  // namespace gangway::api

@@ -20,14 +20,16 @@ BELOW = {
     "client": {"api", "json", "sys", "base"},
     "planning": {"base"},
     "apiserver": {"client", "store", "api", "json", "sys", "base"},
-    "controllers": {"client", "api", "json", "sys", "base"},
+    "volumes": {"client", "api", "json", "sys", "base"},
+    "controllers": {"volumes", "client", "api", "json", "sys", "base"},
     "jobs": {"client", "api", "json", "sys", "base"},
     "agent": {"client", "api", "json", "sys", "base"},
-    "scheduler": {"planning", "client", "api", "json", "sys", "base"},
+    "scheduler": {"planning", "volumes", "client", "api", "json", "sys", "base"},
     "simulator": {"scheduler", "jobs", "controllers", "planning", "client", "api", "json", "sys", "base"},
+    "embedded": {"scheduler", "controllers", "agent", "apiserver", "client", "store", "api", "json", "sys", "base"},
     "net": {"client", "api", "sys", "base"},
     "crypto": {"sys", "base"},
-    "cli": {"controllers", "client", "api", "json", "sys", "base"},
+    "cli": {"agent", "client", "api", "json", "sys", "base"},
     "testing": {"scheduler", "planning", "client", "store", "api", "json", "sys", "base"},
 }
 # Libraries that only some folders may include.
@@ -37,6 +39,7 @@ GUARDED = [
     (re.compile(r"<yaml-cpp/"), {"json"}),
     (re.compile(r"<(spdlog|prometheus)/"), {"sys"}),
     (re.compile(r"<CLI/"), {"cli"}),
+    (re.compile(r"<zlib\.h>"), {"agent"}),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|(<[^>]+>))')
 # The planners are pure: no clocks, threads or order that depends on addresses.

@@ -135,11 +135,11 @@ void DirectClient::call(client::ApiRequest request, sys::Completion<api::Version
   call->body = std::move(request.body);
   if (request.method == client::Method::kPatch) call->content_type = patch_content_type(request.patch_type);
   if (!request.field_manager.empty()) call->query.set("fieldManager", request.field_manager);
-  loop_.post([this, call, done = std::move(done)] {
-    server_.submit(call, [this, done](Result<Answer> answer) {
+  loop_.post([&loop = loop_, &server = server_, call, done = std::move(done)] {
+    server.submit(call, [&loop, done](Result<Answer> answer) {
       auto outcome = std::make_shared<Result<api::Version>>(
           answer ? Result<api::Version>(version_of(std::move(*answer))) : answer.error());
-      loop_.post([done, outcome] { done(std::move(*outcome)); });
+      loop.post([done, outcome] { done(std::move(*outcome)); });
     });
   });
 }
@@ -149,8 +149,9 @@ void DirectClient::list(client::ListRequest request, sys::Completion<client::Lis
   call->info.ns = std::move(request.ns);
   if (!request.label_selector.empty()) call->query.set("labelSelector", request.label_selector);
   if (!request.field_selector.empty()) call->query.set("fieldSelector", request.field_selector);
-  loop_.post([this, call, done = std::move(done)] {
-    server_.submit(call, [this, done](Result<Answer> answer) {
+  read_selected(call->query, call->info);
+  loop_.post([&loop = loop_, &server = server_, call, done = std::move(done)] {
+    server.submit(call, [&loop, done](Result<Answer> answer) {
       Result<client::ListAnswer> outcome = internal_error("the server did not answer with a list");
       if (!answer) {
         outcome = answer.error();
@@ -158,7 +159,7 @@ void DirectClient::list(client::ListRequest request, sys::Completion<client::Lis
         outcome = client::ListAnswer{list->revision, std::move(list->items)};
       }
       auto shared = std::make_shared<Result<client::ListAnswer>>(std::move(outcome));
-      loop_.post([done, shared] { done(std::move(*shared)); });
+      loop.post([done, shared] { done(std::move(*shared)); });
     });
   });
 }
@@ -170,6 +171,7 @@ std::unique_ptr<sys::Subscription> DirectClient::watch(client::WatchRequest requ
   call->query.set("resourceVersion", std::to_string(request.after));
   if (!request.what.label_selector.empty()) call->query.set("labelSelector", request.what.label_selector);
   if (!request.what.field_selector.empty()) call->query.set("fieldSelector", request.what.field_selector);
+  read_selected(call->query, call->info);
   auto watch = std::make_unique<DirectWatch>(loop_, std::move(callbacks));
   loop_.post([this, call, watching = watch.get(), alive = watch->life()] {
     if (alive.expired()) return;

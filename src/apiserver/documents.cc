@@ -15,10 +15,6 @@ Answer plain_text(std::string text, int status = 200) {
   return answer;
 }
 
-Answer page_not_found() {
-  return plain_text("404 page not found\n", 404);
-}
-
 // kubectl asks for version 2, in protobuf only, about kinds that version 3 does not know; all it needs to hear is that
 // version 2 knows nothing of them either. {swagger: "2.0", info: {title: "Gangway", version: "see /openapi/v3"}, paths:
 // {}}
@@ -53,18 +49,11 @@ OpenApiGroup openapi_group(const Registry& registry, std::string_view group, std
   return out;
 }
 
-// "/apis/apps/v1/" → {"apis", "apps", "v1"}
-std::vector<std::string_view> segments(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    auto slash = path.find('/');
-    if (slash != 0) parts.push_back(path.substr(0, slash));
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-  }
-  return parts;
-}
-
 }  // namespace
+
+Answer page_not_found() {
+  return plain_text("404 page not found\n", 404);
+}
 
 Documents::Documents(ServerVersion version, sys::Metrics& metrics) : version_(std::move(version)), metrics_(metrics) {}
 
@@ -114,7 +103,7 @@ void Documents::make_backup(const CallPtr& call, const Done& done) {
 
 Result<Answer> Documents::document(const Call& call) {
   if (call.method != "GET" && call.method != "HEAD") return method_not_allowed();
-  auto parts = segments(call.info.path);
+  auto parts = sys::path_segments(call.info.path);
   if (parts.empty()) {
     json::Array paths;
     for (auto path :
@@ -157,7 +146,7 @@ Result<Answer> Documents::status() {
 }
 
 Result<Answer> Documents::health(const Call& call, std::string_view endpoint) {
-  auto parts = segments(call.info.path);
+  auto parts = sys::path_segments(call.info.path);
   std::vector<std::pair<std::string, HealthCheck>> checks{{"ping", [] { return std::string(); }}};
   {
     std::lock_guard lock(mutex_);
@@ -192,7 +181,7 @@ Result<sys::Buffer> Documents::cached(const Registry& registry, const std::strin
 }
 
 Result<Answer> Documents::discovery(const Call& call) {
-  auto parts = segments(call.info.path);
+  auto parts = sys::path_segments(call.info.path);
   const auto& registry = *call.registry;
   bool core = parts.front() == "api";
   const auto& version = call.wanted.aggregated_discovery;
@@ -206,8 +195,10 @@ Result<Answer> Documents::discovery(const Call& call) {
     return parts.size() == 3 ? resource_list(registry, parts[1], parts[2]) : Result<std::string>(unknown_path());
   };
   bool is_aggregated = parts.size() == 1 && !version.empty();
-  GW_TRY(auto bytes, cached(registry, call.info.path + (is_aggregated ? "?" + version : ""), make));
-  Answer answer{200, JsonAnswer{bytes}};
+  auto bytes = cached(registry, call.info.path + (is_aggregated ? "?" + version : ""), make);
+  if (!bytes && !core && !registry.is_built_in_group(parts[1])) return page_not_found();
+  if (!bytes) return bytes.error();
+  Answer answer{200, JsonAnswer{*bytes}};
   if (is_aggregated) {
     std::get<JsonAnswer>(answer.content).content_type =
         fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", version);
@@ -226,7 +217,7 @@ Result<sys::Buffer> Documents::openapi_of(const Registry& registry, const std::s
 
 Result<Answer> Documents::openapi(const Call& call) {
   const auto& registry = *call.registry;
-  auto parts = segments(call.info.path);
+  auto parts = sys::path_segments(call.info.path);
   if (parts.size() == 2 && parts[1] == "v2") return openapi_v2();
   if (parts.size() < 2 || parts[1] != "v3") return unknown_path();
   if (parts.size() == 4 && parts[2] == "api") {

@@ -27,6 +27,9 @@ struct ServerVersion {
 // Asked for by /readyz; an empty string is healthy, else it says why not. Called from any thread.
 using HealthCheck = std::function<std::string()>;
 
+// What is answered where no kind, no group and no document is.
+Answer page_not_found();
+
 class Documents {
  public:
   Documents(ServerVersion version, sys::Metrics& metrics);

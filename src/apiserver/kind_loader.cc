@@ -6,6 +6,7 @@
 #include <map>
 
 #include "apiserver/strategy.h"
+#include "json/schema_index.h"
 #include "json/structured_merge.h"
 
 namespace gangway::apiserver {
@@ -129,7 +130,25 @@ Result<void> add_builtin_subresource(ServedVersion& version, const json::Value& 
   return {};
 }
 
-Result<ServedVersion> builtin_version(const json::Value& value, const std::string& kind, json::SchemaSet& schemas) {
+std::shared_ptr<const json::Schema> with_type_and_metadata(const json::Schema& schema,
+                                                           const json::Schema& object_meta) {
+  static const auto text_field = [] {
+    json::Schema node;
+    node.type = json::Type::kString;
+    return node;
+  }();
+  auto whole = std::make_shared<json::Schema>(schema);
+  std::erase_if(whole->properties, [](const auto& property) {
+    return property.first == "apiVersion" || property.first == "kind" || property.first == "metadata";
+  });
+  whole->properties.emplace_back("apiVersion", &text_field);
+  whole->properties.emplace_back("kind", &text_field);
+  whole->properties.emplace_back("metadata", &object_meta);
+  json::index_properties(*whole);
+  return whole;
+}
+
+Result<ServedVersion> builtin_version(const json::Value& value, const KindInfo& kind, json::SchemaSet& schemas) {
   ServedVersion version;
   version.name = text(value, "name");
   version.served = flag(value, "served", true);
@@ -137,9 +156,14 @@ Result<ServedVersion> builtin_version(const json::Value& value, const std::strin
   version.deprecation_warning = text(value, "deprecationWarning");
   GW_TRY(version.schema, schemas.load(value.at("schema")));
   version.object_meta = schemas.definition(kObjectMeta);
-  version.empty = json::empty_object(*version.schema);
+  if (kind.custom) {
+    version.whole = with_type_and_metadata(*version.schema, *version.object_meta);
+    version.empty = json::Object();
+  } else {
+    version.empty = json::empty_object(*version.schema);
+  }
   for (const auto& subresource : array(value, "subresources"))
-    GW_CHECKED(add_builtin_subresource(version, subresource, kind, schemas));
+    GW_CHECKED(add_builtin_subresource(version, subresource, kind.kind, schemas));
   for (const auto& entry : array(value, "columns")) {
     GW_TRY(auto column, column_of(entry));
     version.columns.push_back(std::move(column));
@@ -157,14 +181,16 @@ Result<std::shared_ptr<const KindInfo>> builtin_kind(const json::Value& value, j
   kind->short_names = texts(value, "shortNames");
   kind->categories = texts(value, "categories");
   kind->namespaced = text(value, "scope") == "Namespaced";
+  kind->built_in = true;
   kind->custom = text(value, "dialect") == "crd";
   kind->stored = flag(value, "stored", true);
   kind->verbs = texts(value, "verbs");
   kind->storage_name = text(value, "storageName");
   kind->durability = text(value, "durability") == "relaxed" ? store::Durability::kRelaxed : store::Durability::kFull;
-  kind->strategy = kind->custom ? &custom_resource_strategy() : &strategy_for(kind->group, kind->kind);
+  kind->strategy = &strategy_for(kind->group, kind->kind);
+  if (kind->custom && kind->strategy == &strategy_without_rules()) kind->strategy = &custom_resource_strategy();
   for (const auto& entry : array(value, "versions")) {
-    GW_TRY(auto version, builtin_version(entry, kind->kind, schemas));
+    GW_TRY(auto version, builtin_version(entry, *kind, schemas));
     kind->versions.push_back(std::move(version));
   }
   set_selectable(*kind, array(value, "versions"));
@@ -189,23 +215,18 @@ json::Array custom_columns(const json::Value& version) {
   return columns;
 }
 
-std::shared_ptr<const json::Schema> with_type_and_metadata(const json::Schema& schema,
-                                                           const json::Schema& object_meta) {
-  static const auto text_field = [] {
-    json::Schema node;
-    node.type = json::Type::kString;
-    return node;
-  }();
-  auto whole = std::make_shared<json::Schema>(schema);
-  std::erase_if(whole->properties, [](const auto& property) {
-    return property.first == "apiVersion" || property.first == "kind" || property.first == "metadata";
-  });
-  whole->properties.emplace_back("apiVersion", &text_field);
-  whole->properties.emplace_back("kind", &text_field);
-  whole->properties.emplace_back("metadata", &object_meta);
-  std::sort(whole->properties.begin(), whole->properties.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  return whole;
+// Says which version to use instead: the best that is served, better than this one and not deprecated itself.
+std::string usual_deprecation(const json::Value& spec, std::string_view deprecated) {
+  std::string better;
+  for (const auto& version : array(spec, "versions")) {
+    auto name = text(version, "name");
+    if (!flag(version, "served", false) || flag(version, "deprecated", false)) continue;
+    if (more_stable(name, better.empty() ? deprecated : std::string_view(better))) better = name;
+  }
+  auto group = text(spec, "group");
+  auto kind = text(spec.at("names"), "kind");
+  auto warning = fmt::format("{}/{} {} is deprecated", group, deprecated, kind);
+  return better.empty() ? warning : fmt::format("{}; use {}/{} {}", warning, group, better, kind);
 }
 
 Result<ServedVersion> custom_version(const json::Value& value, const std::string& kind, json::SchemaSet& schemas) {
@@ -269,8 +290,7 @@ Result<std::shared_ptr<const KindInfo>> kind_of_definition(const json::Value& de
     version.object_meta = builtin.definition(kObjectMeta);
     version.whole = with_type_and_metadata(*version.schema, *version.object_meta);
     if (flag(entry, "deprecated", false)) {
-      version.deprecation_warning = text(entry, "deprecationWarning",
-                                         fmt::format("{}/{} {} is deprecated", kind->group, version.name, kind->kind));
+      version.deprecation_warning = text(entry, "deprecationWarning", usual_deprecation(spec, version.name));
     }
     kind->versions.push_back(std::move(version));
   }

@@ -12,9 +12,8 @@ namespace gangway::apiserver {
 namespace {
 
 constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
-constexpr std::string_view kSupported =
-    "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
-    "application/vnd.kubernetes.protobuf;stream=watch";
+constexpr std::string_view kFormats = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+constexpr std::string_view kStreams = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -86,12 +85,18 @@ std::optional<Wanted> acceptable(const MediaRange& range) {
 Result<Wanted> negotiate(std::string_view accept) {
   if (trim(accept).empty()) return Wanted{};
   auto rest = accept;
+  bool known_format = false;
   while (!rest.empty()) {
-    if (auto wanted = acceptable(read_range(take_until(rest, ',')))) return *wanted;
+    auto range = read_range(take_until(rest, ','));
+    if (auto wanted = acceptable(range)) return *wanted;
+    known_format |= is_json(range.type) || is_yaml(range.type);
   }
   Error error;
   error.reason = Reason::kNotAcceptable;
-  error.message = fmt::format("406: Not Acceptable\n\nAvailable representations: {}", kSupported);
+  // The format would do, but there is no such form of the answer.
+  error.message = known_format
+                      ? fmt::format("only the following media types are accepted: {}", kFormats)
+                      : fmt::format("406: Not Acceptable\n\nAvailable representations: {}, {}", kFormats, kStreams);
   return error;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "apiserver/openapi_schemas.h"
+#include "base/hash.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -235,15 +236,6 @@ class DocumentWriter {
   OpenApiComponents components_;
   Object paths_;
 };
-
-std::uint64_t fnv1a(std::string_view text, std::uint64_t seed) {
-  std::uint64_t hash = 14695981039346656037ULL ^ seed;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1099511628211ULL;
-  }
-  return hash;
-}
 
 }  // namespace
 

@@ -90,6 +90,8 @@ void write_extensions(const Schema& schema, Object& out) {
     out["x-kubernetes-patch-strategy"] = schema.patch_merge && schema.patch_retain_keys ? "merge,retainKeys"
                                          : schema.patch_merge                           ? "merge"
                                                                                         : "retainKeys";
+  } else if (schema.patch_replace) {
+    out["x-kubernetes-patch-strategy"] = "replace";
   }
   if (schema.embedded_resource) out["x-kubernetes-embedded-resource"] = true;
 }
@@ -128,9 +130,7 @@ std::string OpenApiComponents::add_kind(const GroupVersionKind& gvk, const Schem
     if (!own) {
       Object& properties =
           out["properties"].is_object() ? out["properties"].get_object() : out["properties"].emplace_object();
-      properties["apiVersion"] = of_type("string");
-      properties["kind"] = of_type("string");
-      properties["metadata"] = reference(add_meta("ObjectMeta"));
+      write_object_fields(properties);
     }
     schemas_[name] = std::move(out);
   }
@@ -139,6 +139,19 @@ std::string OpenApiComponents::add_kind(const GroupVersionKind& gvk, const Schem
     component["x-kubernetes-group-version-kind"] = Array{gvk_json(gvk)};
   }
   return name;
+}
+
+// What every object has, in the words that the built-in kinds have for it.
+void OpenApiComponents::write_object_fields(Object& properties) {
+  const Schema* described = shared_.definition(std::string(kMetaPrefix) + "Status");
+  auto field = [&](std::string_view key, Object schema) {
+    const Schema* known = described ? described->field(key) : nullptr;
+    if (known && !known->description.empty()) schema["description"] = known->description;
+    properties[key] = std::move(schema);
+  };
+  field("apiVersion", of_type("string"));
+  field("kind", of_type("string"));
+  field("metadata", Object{{"allOf", Array{reference(add_meta("ObjectMeta"))}}});
 }
 
 std::string OpenApiComponents::add_list(const GroupVersionKind& list, std::string_view item) {
@@ -173,7 +186,8 @@ Value OpenApiComponents::write_reference(const Schema& schema) {
   Object known;
   if (definition != nullptr) write_extensions(*definition, known);
   for (const auto& [key, value] : extensions) {
-    if (!known.contains(key)) beside[key] = value;
+    const Value* inherited = known.if_contains(key);
+    if (inherited == nullptr || *inherited != value) beside[key] = value;
   }
   if (beside.empty()) return reference(schema.name);
   beside["allOf"] = Array{reference(schema.name)};

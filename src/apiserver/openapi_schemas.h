@@ -36,6 +36,7 @@ class OpenApiComponents {
   json::Value write(const json::Schema& schema);
   json::Value write_reference(const json::Schema& schema);
   json::Object write_inline(const json::Schema& schema);
+  void write_object_fields(json::Object& properties);
   void write_rules(const json::ValueRules& rules, json::Object& out);
   void write_children(const json::Schema& schema, json::Object& out);
   void add_definition(const json::Schema& schema);

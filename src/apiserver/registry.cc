@@ -115,6 +115,8 @@ Result<std::shared_ptr<const Registry>> Registry::with_definitions(
   registry->builtin_count_ = builtin_count_;
   for (const auto* definition : definitions) {
     GW_TRY(auto kind, kind_of_definition(*definition, *builtin_schemas_));
+    // Written before its kind became a built-in one.
+    if (is_built_in(kind->group, kind->plural)) continue;
     registry->add(std::move(kind));
   }
   registry->generation_ = next_generation();
@@ -125,6 +127,16 @@ std::optional<ResolvedResource> Registry::resolve(std::string_view group, std::s
                                                   std::string_view plural) const {
   auto at = by_path_.find(path_key(group, version, plural));
   return at == by_path_.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool Registry::is_built_in(std::string_view group, std::string_view plural) const {
+  return std::any_of(kinds_.begin(), kinds_.begin() + static_cast<std::ptrdiff_t>(builtin_count_),
+                     [&](const auto& kind) { return kind->group == group && kind->plural == plural; });
+}
+
+bool Registry::is_built_in_group(std::string_view group) const {
+  return std::any_of(kinds_.begin(), kinds_.begin() + static_cast<std::ptrdiff_t>(builtin_count_),
+                     [&](const auto& kind) { return kind->group == group; });
 }
 
 std::optional<ResolvedResource> Registry::resolve_kind(std::string_view group, std::string_view version,

@@ -81,8 +81,9 @@ struct KindInfo {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool custom = false;  // from a CustomResourceDefinition
-  bool stored = true;   // false: reviews, which are answered and forgotten
+  bool built_in = false;  // from kinds/, not from a user's CustomResourceDefinition
+  bool custom = false;    // behaves as custom resources do: their patches, messages, defaults and strict bodies
+  bool stored = true;     // false: reviews, which are answered and forgotten
   std::vector<std::string> verbs;
   std::vector<std::string> selectable_names;  // what field selectors may name
   api::SelectableFields header_fields;        // the same, ready to be read off an object
@@ -118,7 +119,7 @@ class Registry {
                                             std::shared_ptr<const json::SchemaSet> schemas);
 
   // The built-in kinds of this registry and one kind for each of the definitions (storage form of
-  // CustomResourceDefinitions). Definitions whose names are not accepted are left out.
+  // CustomResourceDefinitions). Definitions of what is built in are left out: the names are taken.
   Result<std::shared_ptr<const Registry>> with_definitions(const std::vector<const json::Value*>& definitions) const;
 
   // None when the group, version or resource is not served.
@@ -128,6 +129,8 @@ class Registry {
   std::optional<ResolvedResource> resolve_kind(std::string_view group, std::string_view version,
                                                std::string_view kind) const;
   const std::vector<std::shared_ptr<const KindInfo>>& kinds() const { return kinds_; }
+  bool is_built_in(std::string_view group, std::string_view plural) const;
+  bool is_built_in_group(std::string_view group) const;
   // The shared types of the built-in kinds (ObjectMeta, Status, …).
   const json::SchemaSet& shared_schemas() const { return *builtin_schemas_; }
   // Changes whenever the set of kinds does: discovery and OpenAPI are cached by it.

@@ -11,7 +11,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-std::string resource_verb(std::string_view method, bool named, const Query& query) {
+std::string resource_verb(std::string_view method, bool named, const sys::Query& query) {
   if (method == "GET" || method == "HEAD") {
     // A watch of one object is a watch of the collection narrowed to its name.
     if (query.flag("watch")) return "watch";
@@ -24,17 +24,16 @@ std::string resource_verb(std::string_view method, bool named, const Query& quer
   return lower_case(method);
 }
 
-// The one name that a list, watch or deletecollection is about: rights to a named object cover it.
-std::string selected_name(std::string_view verb, const Query& query) {
+// The one value of a field that a list, watch or deletecollection is about.
+std::string selected_value(std::string_view verb, const sys::Query& query, std::string_view field) {
   if (verb != "list" && verb != "watch" && verb != "deletecollection") return {};
-  constexpr std::string_view kPrefix = "metadata.name=";
   std::string_view selector = query.get("fieldSelector");
   while (!selector.empty()) {
     auto comma = selector.find(',');
     auto term = selector.substr(0, comma);
     selector = comma == std::string_view::npos ? std::string_view() : selector.substr(comma + 1);
-    if (!term.starts_with(kPrefix)) continue;
-    term.remove_prefix(kPrefix.size());
+    if (!term.starts_with(field) || !term.substr(field.size()).starts_with('=')) continue;
+    term.remove_prefix(field.size() + 1);
     if (term.starts_with('=')) term.remove_prefix(1);
     return std::string(term);
   }
@@ -43,7 +42,7 @@ std::string selected_name(std::string_view verb, const Query& query) {
 
 }  // namespace
 
-RequestInfo read_request_info(std::string_view method, const Target& target) {
+RequestInfo read_request_info(std::string_view method, const sys::Target& target) {
   RequestInfo info;
   info.path = target.path;
   info.verb = lower_case(method);
@@ -76,8 +75,13 @@ RequestInfo read_request_info(std::string_view method, const Target& target) {
   if (segments.size() > at + 2) info.subresource = segments[at + 2];
   for (std::size_t i = at + 3; i < segments.size(); ++i) info.rest += "/" + segments[i];
   info.verb = watch && method == "GET" ? "watch" : resource_verb(method, !info.name.empty(), target.query);
-  if (info.name.empty()) info.selected_name = selected_name(info.verb, target.query);
+  read_selected(target.query, info);
   return info;
+}
+
+void read_selected(const sys::Query& query, RequestInfo& info) {
+  if (info.name.empty()) info.selected_name = selected_value(info.verb, query, "metadata.name");
+  info.selected_node = selected_value(info.verb, query, "spec.nodeName");
 }
 
 }  // namespace gangway::apiserver

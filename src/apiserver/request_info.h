@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/url.h"
+#include "sys/url.h"
 
 namespace gangway::apiserver {
 
@@ -19,10 +19,13 @@ struct RequestInfo {
   std::string ns;
   std::string name;
   std::string selected_name;  // of a list, watch or deletecollection that selects one object by its name
+  std::string selected_node;  // the same for one that selects by spec.nodeName
   std::string rest;           // what follows the subresource, for proxies
 };
 
 // Never fails: a path that names no resource is a non-resource request.
-RequestInfo read_request_info(std::string_view method, const Target& target);
+RequestInfo read_request_info(std::string_view method, const sys::Target& target);
+// Sets what the field selector says of names and nodes. Requires: verb and name are set.
+void read_selected(const sys::Query& query, RequestInfo& info);
 
 }  // namespace gangway::apiserver

@@ -34,7 +34,7 @@ TEST(RequestInfo, ReadsResources) {
       {"PUT", "/apis/apps/v1/namespaces/a/deployments/d/scale", "update", "apps", "deployments", "scale", "a", "d"},
   };
   for (const auto& c : cases) {
-    auto target = parse_target(c.target);
+    auto target = sys::parse_target(c.target);
     ASSERT_TRUE(target);
     auto info = read_request_info(c.method, *target);
     EXPECT_TRUE(info.is_resource) << c.target;
@@ -51,7 +51,7 @@ TEST(RequestInfo, ReadsResources) {
 TEST(RequestInfo, EverythingElseIsAPath) {
   for (auto path :
        {"/", "/healthz", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/openapi/v3/api/v1", "/version"}) {
-    auto target = parse_target(path);
+    auto target = sys::parse_target(path);
     ASSERT_TRUE(target);
     auto info = read_request_info("GET", *target);
     EXPECT_FALSE(info.is_resource) << path;

@@ -5,7 +5,11 @@
 #include "apiserver/rest/decode.h"
 #include "apiserver/rest/options.h"
 #include "apiserver/rest/ownership.h"
+#include "apiserver/rest/prepare.h"
 #include "apiserver/status.h"
+#include "json/schema_decode.h"
+#include "json/schema_default.h"
+#include "json/structured_merge.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -69,6 +73,27 @@ Result<Attributes> attributes_asked(const Call& call, const json::Value& spec) {
   return attributes;
 }
 
+// The body of a request for a token, as an object of its own kind with managed fields.
+Result<json::Value> read_token_request(const Call& call, const WriteOptions& options) {
+  constexpr std::string_view kType = "io.k8s.api.authentication.v1.TokenRequest";
+  GW_TRY(auto body, read_body(call, kType));
+  auto& request = body.value;
+  const auto* schema = call.registry->shared_schemas().definition(kType);
+  auto problem = request.is_object() ? json::check_types(request, *schema) : "the body must be an object";
+  if (problem) {
+    return bad_request(fmt::format("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: {}", *problem));
+  }
+  json::normalize(request, *schema);
+  if (auto& seconds = json::object_at(request, {"spec"})["expirationSeconds"]; !seconds.is_int64()) {
+    seconds = TokenIssuer::kDefaultSeconds;
+  }
+  BodyType type{schema, "authentication.k8s.io/v1", json::empty_object(*schema)};
+  json::track_update(type.empty, request, field_write_of(call, options, type));
+  request.as_object()["apiVersion"] = "authentication.k8s.io/v1";
+  request.as_object()["kind"] = "TokenRequest";
+  return std::move(request);
+}
+
 }  // namespace
 
 void Reviews::review_access(const Call& call, json::Value& review, const UserInfo& user) const {
@@ -110,7 +135,8 @@ void Reviews::review_token(const Call& call, json::Value& review) const {
     status = {
         {"authenticated", true}, {"user", user_json(identity->user)}, {"audiences", to_array(identity->audiences)}};
   } else {
-    status = {{"user", json::Object()}, {"error", identity.error().message}};
+    bool refused = identity.error().reason == Reason::kUnauthorized;
+    status = {{"user", json::Object()}, {"error", refused ? "invalid bearer token" : identity.error().message}};
   }
   review.as_object()["status"] = std::move(status);
 }
@@ -118,6 +144,7 @@ void Reviews::review_token(const Call& call, json::Value& review) const {
 Result<json::Value> Reviews::answer(Call& call, json::Value review) const {
   const auto& kind = call.kind->kind;
   if (!review.as_object().contains("spec")) review.as_object()["spec"] = json::Object();
+  if (!call.kind->namespaced) json::object_at(review, {"metadata"}).erase("namespace");
   if (kind == "SelfSubjectReview") {
     json::object_at(review, {"metadata"})["creationTimestamp"] = to_rfc3339(call.now);
     review.as_object()["status"] = json::Object{{"userInfo", user_json(call.user)}};
@@ -163,13 +190,14 @@ void Reviews::review(const CallPtr& call, const Done& done) const {
 }
 
 void Reviews::create_token(const CallPtr& call, const Done& done) const {
-  auto body = read_body(*call);
-  if (!body) return done(body.error());
-  if (!body->value.is_object()) return done(bad_request("the body must be a TokenRequest"));
-  body->value.as_object()["apiVersion"] = "authentication.k8s.io/v1";
-  body->value.as_object()["kind"] = "TokenRequest";
-  auto issued = parts_.tokens.issue(call->object_name(), std::move(body->value), *parts_.store.root(), call->now,
-                                    sys::new_uid(parts_.entropy));
+  auto options = read_write_options(*call);
+  if (!options) return done(options.error());
+  auto request = read_token_request(*call, *options);
+  if (!request) return done(request.error());
+  auto state = parts_.store.root();
+  if (auto allowed = check_node(*call, *state, nullptr, &*request); !allowed) return done(allowed.error());
+  auto issued =
+      parts_.tokens.issue(call->object_name(), std::move(*request), *state, call->now, sys::new_uid(parts_.entropy));
   if (!issued) return done(issued.error());
   done(json_answer(*issued, 201));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apiserver/documents.h"
 #include "apiserver/rest/encode.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources/subresources.h"
@@ -11,49 +12,47 @@
 namespace gangway::apiserver {
 namespace {
 
-Error no_agent(const Call& call, std::string_view node) {
-  Error error;
-  error.reason = Reason::kServiceUnavailable;
-  error.message = fmt::format("pods/{} of \"{}\" cannot be reached: node \"{}\" runs no agent", call.info.subresource,
-                              call.info.name, node);
+// Groups of built-in kinds answer for every path below them; elsewhere there is nobody to say more than "no page".
+void answer_no_kind(const Call& call, const Done& done) {
+  if (call.registry->is_built_in_group(call.info.group)) return done(unknown_path());
+  done(page_not_found());
+}
+
+void answer_no_endpoint(const Call& call, const Done& done) {
+  if (!call.kind->custom) return done(unknown_path());
+  done(page_not_found());
+}
+
+// Some kinds are there to be asked for only; why is worth more to who tries to make one than that it is so.
+Error refusal_of(const KindInfo& kind) {
+  auto error = method_not_allowed();
+  if (!kind.has_verb("create"))
+    error.message = fmt::format("{} cannot be made here: nothing would run them", kind.qualified_resource());
   return error;
-}
-
-// A pod that is nowhere has said nothing yet; there is nothing to run a command in.
-Result<Answer> without_node(const Call& call) {
-  if (call.info.subresource != "log")
-    return bad_request(fmt::format("pod {} does not have a host assigned", call.info.name));
-  Answer nothing{200, JsonAnswer{sys::make_buffer("")}};
-  std::get<JsonAnswer>(nothing.content).content_type = "text/plain";
-  return nothing;
-}
-
-// Log, exec, attach and port-forward are the node agent's to answer; a pod without a node has none to ask.
-void serve_from_node(Resources& resources, const CallPtr& call, const Done& done) {
-  resources.get(call, [call, done](Result<Answer> answer) {
-    if (!answer) return done(std::move(answer));
-    auto node = std::get<ObjectAnswer>(answer->content).object.header->field("spec.nodeName");
-    if (node.empty()) return done(without_node(*call));
-    done(no_agent(*call, node));
-  });
 }
 
 }  // namespace
 
-Routes::Routes(Resources& resources, Reviews reviews, ServerVersion version, sys::Metrics& metrics)
-    : resources_(resources), documents_(std::move(version), metrics), reviews_(reviews) {}
+Routes::Routes(Resources& resources, client::NodeDialer* nodes, Reviews reviews, ServerVersion version,
+               sys::Metrics& metrics)
+    : resources_(resources),
+      nodes_(nodes),
+      documents_(std::move(version), metrics),
+      reviews_(reviews),
+      usage_(resources, nodes) {}
 
 void Routes::route(const CallPtr& call, const Done& done) {
   if (!call->info.is_resource) return documents_.serve(call, done);
   auto resolved = call->registry->resolve(call->info.group, call->info.version, call->info.resource);
-  if (!resolved) return done(unknown_path());
+  if (!resolved) return answer_no_kind(*call, done);
   call->kind = resolved->kind;
   call->version = resolved->version;
   // A namespaced resource is only written within a namespace; reads of all namespaces are lists and watches.
   if (!call->kind->namespaced && !call->info.ns.empty() && call->kind->plural != "namespaces")
-    return done(unknown_path());
+    return answer_no_endpoint(*call, done);
   if (call->kind->namespaced && call->info.ns.empty()) {
-    if (!call->info.name.empty()) return done(unknown_path());
+    if (!call->info.name.empty()) return answer_no_endpoint(*call, done);
+    if (call->kind->custom && call->info.verb != "list" && call->info.verb != "watch") return done(page_not_found());
     if (call->info.verb == "deletecollection") return done(method_not_allowed());
   }
   if (!call->version->deprecation_warning.empty()) call->warnings.push_back(call->version->deprecation_warning);
@@ -67,7 +66,7 @@ void Routes::route_resource(const CallPtr& call, const Done& done) {
   bool collection = call->info.name.empty();
   bool allowed = call->kind->has_verb(verb) && !(verb == "create" && !collection) &&
                  !((verb == "update" || verb == "patch") && collection);
-  if (!allowed) return done(method_not_allowed());
+  if (!allowed) return done(refusal_of(*call->kind));
   if (verb == "create" && call->kind->namespaced && call->info.ns.empty()) return done(method_not_allowed());
   if (verb == "get") return resources_.get(call, done);
   if (verb == "list") return resources_.list(call, done);
@@ -81,6 +80,7 @@ void Routes::route_resource(const CallPtr& call, const Done& done) {
 
 void Routes::route_subresource(const CallPtr& call, const Done& done) {
   const auto* subresource = call->version->subresource(call->info.subresource);
+  if (!subresource && call->kind->custom) return done(not_found(*call->kind, call->info.name));
   if (!subresource) return done(unknown_path());
   const auto& verb = call->info.verb;
   if (std::find(subresource->verbs.begin(), subresource->verbs.end(), verb) == subresource->verbs.end()) {
@@ -98,11 +98,13 @@ void Routes::route_subresource(const CallPtr& call, const Done& done) {
   if (name == "finalize") return serve_finalize(resources_, call, done);
   if (name == "token") return reviews_.create_token(call, done);
   if (name == "log" || name == "exec" || name == "attach" || name == "portforward")
-    return serve_from_node(resources_, call, done);
+    return serve_from_node(resources_, nodes_, call, done);
+  if (name == "proxy") return serve_node_proxy(resources_, nodes_, call, done);
   done(unknown_path());
 }
 
 void Routes::route_virtual(const CallPtr& call, const Done& done) {
+  if (call->kind->group == kMetricsGroup) return usage_.serve(call, done);
   if (call->info.verb != "create" || !call->info.subresource.empty()) return done(method_not_allowed());
   if (call->kind->plural == "bindings") return serve_binding_of_body(resources_, call, done);
   reviews_.review(call, done);

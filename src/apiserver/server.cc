@@ -7,6 +7,7 @@
 #include "apiserver/routes.h"
 #include "apiserver/status.h"
 #include "apiserver/strategies/custom_resource_definition.h"
+#include "apiserver/subresources/subresources.h"
 #include "sys/log.h"
 
 namespace gangway::apiserver {
@@ -31,21 +32,6 @@ std::shared_ptr<const Registry> registry_of(const std::shared_ptr<const Registry
   return builtin;
 }
 
-Attributes attributes_of(const Call& call) {
-  Attributes attributes;
-  attributes.user = call.user;
-  attributes.verb = call.info.verb;
-  attributes.is_resource = call.info.is_resource;
-  attributes.group = call.info.group;
-  attributes.version = call.info.version;
-  attributes.resource = call.info.resource;
-  attributes.subresource = call.info.subresource;
-  attributes.ns = call.info.ns;
-  attributes.name = call.info.name.empty() ? call.info.selected_name : call.info.name;
-  attributes.path = call.info.path;
-  return attributes;
-}
-
 }  // namespace
 
 ApiServer::ApiServer(Parts parts)
@@ -56,8 +42,9 @@ ApiServer::ApiServer(Parts parts)
       resources_(parts_.store, parts_.api_loop,
                  PrepareEnv{parts_.entropy, [this] { return policy_.get(*parts_.store.root()); }}),
       routes_(std::make_unique<Routes>(
-          resources_, Reviews({parts_.store, parts_.authenticator, parts_.tokens, policy_, parts_.entropy}),
-          parts_.version, parts_.metrics)) {}
+          resources_, parts_.nodes,
+          Reviews({parts_.store, parts_.authenticator, parts_.tokens, policy_, parts_.entropy}), parts_.version,
+          parts_.metrics)) {}
 
 ApiServer::~ApiServer() = default;
 
@@ -72,7 +59,7 @@ Documents& ApiServer::documents() {
 void ApiServer::handle(sys::HttpRequest request, sys::EventLoop& here, sys::Respond respond) {
   auto call = std::make_shared<Call>(here);
   auto fail = [&](const Error& error) { respond(encode_error(call.get(), error)); };
-  auto target = parse_target(request.target);
+  auto target = sys::parse_target(request.target);
   if (!target) return fail(target.error());
   call->info = read_request_info(request.method, *target);
   call->query = std::move(target->query);
@@ -80,6 +67,7 @@ void ApiServer::handle(sys::HttpRequest request, sys::EventLoop& here, sys::Resp
   call->user_agent = std::string(request.headers.get("User-Agent"));
   call->body = std::move(request.body);
   call->method = request.method;
+  if (!request.headers.get("Upgrade").empty()) call->upgrade = request.headers;
 
   auto user = parts_.authenticator.authenticate(request, *parts_.store.root(), parts_.clock.wall());
   if (!user) return fail(user.error());
@@ -90,8 +78,9 @@ void ApiServer::handle(sys::HttpRequest request, sys::EventLoop& here, sys::Resp
   call->user = std::move(*acting);
 
   auto wanted = negotiate(request.headers.get("Accept"));
-  // OpenAPI has formats of its own, and one of them is all that kubectl takes.
-  if (!wanted && call->info.path.starts_with("/openapi/")) wanted = Wanted{};
+  // OpenAPI has formats of its own, and one of them is all that kubectl takes. What nodes answer has any.
+  const bool any_format = call->info.path.starts_with("/openapi/") || is_from_node(call->info);
+  if (!wanted && any_format) wanted = Wanted{};
   if (!wanted) return fail(wanted.error());
   call->wanted = std::move(*wanted);
   submit(call, [call, respond = std::move(respond)](Result<Answer> answer) {

@@ -19,6 +19,7 @@
 #include "apiserver/registry.h"
 #include "apiserver/rest/call.h"
 #include "apiserver/rest/resources.h"
+#include "client/node_dialer.h"
 #include "store/store.h"
 #include "sys/clock.h"
 #include "sys/entropy.h"
@@ -41,6 +42,7 @@ class ApiServer final : public sys::HttpHandler {
     const Authenticator& authenticator;
     const TokenIssuer& tokens;
     ServerVersion version;
+    client::NodeDialer* nodes = nullptr;  // null: no agent is ever reached
   };
   explicit ApiServer(Parts parts);
   ~ApiServer() override;

@@ -127,6 +127,60 @@ TEST(Server, SendsInitialEventsAndSaysWhereTheyEnd) {
   EXPECT_EQ(json::string_at(events[1], {"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
 }
 
+TEST(Server, ListsAndWatchesSayWhatIsWrongWithTheirOptions) {
+  struct Case {
+    const char* query;
+    std::size_t causes;
+  };
+  TestServer server;
+  for (const auto& c : {Case{"?sendInitialEvents=true&resourceVersionMatch=NotOlderThan", 2},
+                        {"?resourceVersionMatch=Exact&resourceVersion=0", 1},
+                        {"?watch=1&resourceVersionMatch=Exact", 2},
+                        {"?watch=1&sendInitialEvents=true&resourceVersionMatch=Exact", 2},
+                        {"?watch=1&continue=abc", 1}}) {
+    auto answer = server.get(std::string(kConfigMaps) + c.query);
+    EXPECT_EQ(answer.status, 422) << c.query;
+    EXPECT_EQ(json::find(answer.body, {"details", "causes"})->as_array().size(), c.causes) << answer.text;
+  }
+}
+
+TEST(Server, TellsAnUnknownFormFromAnUnknownFormat) {
+  TestServer server;
+  auto format = server.request("GET", kConfigMaps, {.accept = "text/html"});
+  EXPECT_EQ(format.status, 406);
+  EXPECT_TRUE(format.message().starts_with("406: Not Acceptable")) << format.text;
+  auto form = server.request("GET", kConfigMaps, {.accept = "application/json;as=Bogus;v=v1;g=meta.k8s.io"});
+  EXPECT_EQ(form.status, 406);
+  EXPECT_TRUE(form.message().starts_with("only the following media types are accepted")) << form.text;
+}
+
+// kubectl apply --prune asks for these, and must not be told that there is no such kind.
+TEST(Server, SomeKindsCanBeAskedForButNotMade) {
+  TestServer server;
+  for (std::string path :
+       {"/api/v1/namespaces/default/replicationcontrollers", "/apis/apps/v1/namespaces/default/daemonsets",
+        "/apis/batch/v1/namespaces/default/cronjobs", "/apis/networking.k8s.io/v1/namespaces/default/ingresses"}) {
+    auto list = server.get(path);
+    EXPECT_EQ(list.status, 200) << path;
+    EXPECT_TRUE(list.body.at("items").as_array().empty());
+    auto made = server.post(path, R"({"metadata":{"name":"a"}})");
+    EXPECT_EQ(made.status, 405) << path;
+    EXPECT_NE(made.message().find("nothing would run them"), std::string::npos) << made.text;
+    EXPECT_EQ(server.apply(path + "/a", R"({"metadata":{"name":"a"}})", "m").status, 405);
+    EXPECT_EQ(server.remove(path + "/a").status, 405);
+  }
+}
+
+TEST(Server, KnowsNoPageOfAGroupThatIsNone) {
+  TestServer server;
+  for (auto path : {"/apis/bogus.example.com", "/apis/bogus.example.com/v1", "/apis/bogus.example.com/v1/things"}) {
+    EXPECT_EQ(server.get(path).text, "404 page not found\n") << path;
+  }
+  EXPECT_EQ(server.get("/apis/apps/v9").reason(), "NotFound");
+  EXPECT_EQ(server.get("/api/v1/namespaces/default/configmaps/a%2Fb").message(),
+            "the server could not find the requested resource");
+}
+
 TEST(Server, FinalizersHoldADeletedObject) {
   TestServer server;
   server.post(kConfigMaps, R"({"metadata":{"name":"a","finalizers":["example.com/hold"]}})");
@@ -187,6 +241,40 @@ TEST(Server, TablesHaveTheKindsColumns) {
   const auto& row = table.body.at("rows").as_array().at(0);
   EXPECT_EQ(row.at("cells"), (json::Array{"a", 1, "0s"}));
   EXPECT_EQ(json::string_at(row, {"object", "kind"}), "PartialObjectMetadata");
+}
+
+TEST(Server, TablesShowCountsThatMayBePercentagesAsText) {
+  TestServer server;
+  const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  server.post(budgets, R"({"metadata":{"name":"a"},"spec":{"minAvailable":1}})");
+  auto table = server.request("GET", budgets, {.accept = "application/json;as=Table;v=v1;g=meta.k8s.io"});
+  EXPECT_EQ(table.body.at("rows").as_array().at(0).at("cells"), (json::Array{"a", "1", "N/A", 0, "0s"}));
+}
+
+TEST(Server, ListsOfTheOtherFormOfEventsNameTheTypeOnce) {
+  TestServer server;
+  const std::string events = "/apis/events.k8s.io/v1/namespaces/default/events";
+  server.post("/api/v1/namespaces/default/events",
+              R"({"metadata":{"name":"a"},"involvedObject":{"namespace":"default"},"message":"m"})");
+  auto list = server.get(events);
+  ASSERT_EQ(list.body.at("items").as_array().size(), 1u);
+  const auto& item = list.body.at("items").as_array().at(0);
+  EXPECT_EQ(json::string_at(item, {"note"}), "m");
+  EXPECT_FALSE(item.as_object().contains("kind"));
+}
+
+TEST(Server, AnEndpointSliceHasANewGenerationWithItsLabels) {
+  TestServer server;
+  const std::string slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  server.post(slices, R"({"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[]})");
+  auto changed = server.request(
+      "PATCH", slices + "/a",
+      {.body = R"({"metadata":{"annotations":{"x":"y"}}})", .content_type = "application/merge-patch+json"});
+  EXPECT_EQ(changed.body.at("metadata").at("generation"), json::Value(1));
+  changed =
+      server.request("PATCH", slices + "/a",
+                     {.body = R"({"metadata":{"labels":{"x":"y"}}})", .content_type = "application/merge-patch+json"});
+  EXPECT_EQ(changed.body.at("metadata").at("generation"), json::Value(2));
 }
 
 TEST(Server, StrangersMayOnlyAskForHealthAndVersion) {

@@ -40,15 +40,18 @@ json::Value details_of(const Error& error) {
 }
 
 // Kubernetes answers these with details even where there is nothing to say in them.
-bool has_details(Reason reason) {
-  switch (reason) {
+bool has_details(const Error& error) {
+  switch (error.reason) {
     case Reason::kNotFound:
     case Reason::kForbidden:
     case Reason::kMethodNotAllowed:
-    case Reason::kNotAcceptable:
-    case Reason::kUnsupportedMediaType:
     case Reason::kInvalid:
       return true;
+    // From before a kind was asked what it takes and gives.
+    case Reason::kNotAcceptable:
+      return error.message.starts_with("406: ");
+    case Reason::kUnsupportedMediaType:
+      return error.message.starts_with("415: ");
     default:
       return false;
   }
@@ -61,7 +64,7 @@ json::Value status_of(const Error& error) {
   status["message"] = repaired_utf8(error.message);
   if (error.reason != Reason::kUnknown) status["reason"] = to_string(error.reason);
   auto details = details_of(error);
-  if (!details.as_object().empty() || has_details(error.reason)) status["details"] = std::move(details);
+  if (!details.as_object().empty() || has_details(error)) status["details"] = std::move(details);
   status["code"] = http_status(error.reason);
   return status;
 }
@@ -100,7 +103,7 @@ Error invalid(std::string_view group, std::string_view kind, std::string_view na
   std::string list;
   for (const auto& cause : causes) {
     if (!list.empty()) list += ", ";
-    list += cause.field.empty() || cause.field == "<nil>" ? cause.message : cause.field + ": " + cause.message;
+    list += cause.field.empty() ? cause.message : cause.field + ": " + cause.message;
   }
   if (causes.size() > 1) list = "[" + list + "]";
   auto error =

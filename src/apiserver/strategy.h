@@ -58,9 +58,13 @@ enum class GenerationRule : std::uint8_t {
   kNone,  // the kind has no generation
   kSpec,  // with spec
   kSpecOrAnnotations,
-  kNonStatus,  // with anything but metadata and status: custom resources
-  kFixed,      // 1 from its creation on
+  kNonStatus,        // with anything but metadata and status: custom resources
+  kContentOrLabels,  // the same, and with labels
+  kFixed,            // 1 from its creation on
 };
+
+// What of an object's metadata its /status endpoint may not change.
+enum class KeptMetadata : std::uint8_t { kNone, kLabels, kOwners, kAll };
 
 struct Strategy {
   // Defaults that depend on other fields; after the schema's own.
@@ -72,15 +76,21 @@ struct Strategy {
   void (*prepare)(Review& review) = nullptr;
   // Adds a cause for each rule that the object breaks, beyond its schema.
   void (*validate)(Review& review) = nullptr;
+  // Last, on what is going to be stored: conclusions that others leave to a controller. A dry run does not come to any.
+  void (*conclude)(Review& review) = nullptr;
 
   GenerationRule generation = GenerationRule::kNone;
-  bool create_on_update = false;       // a PUT to a name that does not exist creates it
-  bool unconditional_update = true;    // an update needs no resourceVersion
-  bool status_keeps_metadata = false;  // /status may not change labels and annotations
+  bool create_on_update = false;     // a PUT to a name that does not exist creates it
+  bool unconditional_update = true;  // an update needs no resourceVersion
+  KeptMetadata status_keeps = KeptMetadata::kNone;
   // Seconds between the delete and the object's end; none: it goes at once.
   std::int64_t (*grace_seconds)(const json::Value& object, std::optional<std::int64_t> asked) = nullptr;
   // Called when an object is first marked as being deleted.
   void (*on_delete)(json::Value& object) = nullptr;
+  // Not empty: a delete that names no propagation policy leaves the dependents behind, with this Warning.
+  std::string_view orphans_by_default = {};
+  // The mark is the time alone: no grace period and no new generation.
+  bool bare_deletion_mark = false;
   bool returns_deleted = false;  // a completed delete answers with the object, not with a Status
   // Between the form that is served and the one that is stored, for kinds that share their storage with another.
   void (*to_storage)(json::Value& object) = nullptr;
@@ -93,6 +103,7 @@ struct Strategy {
 
 // The strategy of a built-in kind ("" for the core group); the one without any rules when it has none of its own.
 const Strategy& strategy_for(std::string_view group, std::string_view kind);
+const Strategy& strategy_without_rules();
 const Strategy& custom_resource_strategy();
 
 }  // namespace gangway::apiserver

@@ -36,6 +36,8 @@ struct TestResponse {
   std::string text;
   std::vector<std::string> warnings;
   std::unique_ptr<sys::BodyStream> stream;
+  std::unique_ptr<sys::ByteSession> upgrade;
+  sys::HttpHeaders headers;
 
   std::string_view reason() const { return json::string_at(body, {"reason"}); }
   std::string_view message() const { return json::string_at(body, {"message"}); }
@@ -44,7 +46,7 @@ struct TestResponse {
 
 class TestServer {
  public:
-  TestServer()
+  explicit TestServer(client::NodeDialer* nodes = nullptr)
       : store(loop),
         authenticator({.verify = refuse_all, .issuer = "test", .audiences = {"test"}}),
         tokens(token_options()) {
@@ -52,7 +54,7 @@ class TestServer {
     EXPECT_TRUE(kinds) << (kinds ? "" : kinds.error().message);
     auto registry = Registry::of(std::move(kinds->kinds), std::move(kinds->schemas));
     server.emplace(ApiServer::Parts{
-        store, loop, loop.clock(), entropy, metrics, registry, authenticator, tokens, {"v1.33.13", "", ""}});
+        store, loop, loop.clock(), entropy, metrics, registry, authenticator, tokens, {"v1.33.13", "", ""}, nodes});
     client.emplace(*server, store, loop, admin());
     std::optional<Result<void>> made;
     ensure_initial_objects(*client, *registry, std::move(kinds->initial_objects),
@@ -71,6 +73,7 @@ class TestServer {
     std::string peer = "admin";
     std::vector<std::string> groups = {"system:masters"};
     std::string user_agent = "test/1.0";
+    std::vector<std::pair<std::string, std::string>> headers = {};
   };
 
   TestResponse request(std::string method, std::string target, Options options) {
@@ -81,6 +84,7 @@ class TestServer {
     request.headers.add("Content-Type", options.content_type);
     request.headers.add("Accept", options.accept);
     request.headers.add("User-Agent", options.user_agent);
+    for (auto& [name, value] : options.headers) request.headers.add(name, value);
     request.peer.common_name = options.peer;
     request.peer.organizations = options.groups;
     std::optional<TestResponse> out;
@@ -146,6 +150,8 @@ class TestServer {
     for (auto warning : response.headers.all("Warning")) out.warnings.emplace_back(warning);
     for (const auto& piece : response.body) out.text += *piece;
     out.stream = std::move(response.stream);
+    out.upgrade = std::move(response.upgrade);
+    out.headers = std::move(response.headers);
     if (auto value = json::parse(out.text, {.max_bytes = 64 << 20, .max_depth = 256})) out.body = std::move(*value);
     return out;
   }

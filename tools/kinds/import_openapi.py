@@ -49,7 +49,8 @@ SPECIAL = {
     META + "Time": {"type": "string", "format": "date-time"},
     META + "MicroTime": {"type": "string", "format": "date-time", "x-gangway-micro-time": True},
     META + "FieldsV1": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    "io.k8s.apimachinery.pkg.runtime.RawExtension": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": {
+        "type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-gangway-atomic": True},
 }
 # What a struct field holds when it was not given, where that is not {}.
 EMPTY_STRUCT = {

@@ -5,15 +5,18 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build make git ccache mold pkg-config
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev
-  libfmt-dev libspdlog-dev prometheus-cpp-dev libexpected-dev libre2-dev python3 python3-yaml)
+  libfmt-dev libspdlog-dev prometheus-cpp-dev libexpected-dev libre2-dev zlib1g-dev python3 python3-yaml)
 test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytest python3-venv etcd-server curl openssl)
+# What `gangway agent` runs containers with; without these (or without root) pods are simulated.
+run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables dnsmasq-base procps)
 lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
 
 case "${1:-all}" in
   build) wanted=("${build[@]}") ;;
-  test) wanted=("${build[@]}" "${test[@]}") ;;
-  all) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
-  *) echo "usage: deps.sh [build|test|all]" >&2; exit 2 ;;
+  run) wanted=("${run[@]}") ;;
+  test) wanted=("${build[@]}" "${run[@]}" "${test[@]}") ;;
+  all) wanted=("${build[@]}" "${run[@]}" "${test[@]}" "${lint[@]}") ;;
+  *) echo "usage: deps.sh [build|run|test|all]" >&2; exit 2 ;;
 esac
 
 missing=()
@@ -26,10 +29,10 @@ if [ ${#missing[@]} -eq 0 ]; then
   exit 0
 fi
 
-run=()
+as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if command -v sudo >/dev/null 2>&1; then
-    run=(sudo)
+    as_root=(sudo)
   else
     echo "deps: these packages are missing; install them as root:" >&2
     echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
@@ -37,9 +40,9 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
 fi
 
-"${run[@]}" apt-get update -qq
+"${as_root[@]}" apt-get update -qq
 echo "deps: installing ${missing[*]}"
-"${run[@]}" apt-get install --no-install-recommends --assume-no "${missing[@]}" 2>/dev/null |
+"${as_root[@]}" apt-get install --no-install-recommends --assume-no "${missing[@]}" 2>/dev/null |
   grep -E '^(Need to get|After this operation)' | sed 's/^/deps: /' || true
-"${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 echo "deps: done"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "apiserver/auth/token_issuer.h"
+
 namespace gangway::apiserver {
 namespace {
 
@@ -82,8 +84,18 @@ bool exists(const store::Root& state, const char* resource, const std::string& n
   return !object.header->deleting_since || now < *object.header->deleting_since + std::chrono::seconds(60);
 }
 
+// An agent on another machine has a token that says which node it is (see token_issuer.h).
+std::optional<UserInfo> node_user_of(const json::Value& claims) {
+  const std::string node(json::string_at(claims, {kNodeTokenClaim, "node"}));
+  const std::string name = std::string(kNodeUserPrefix) + node;
+  if (node.empty() || json::string_at(claims, {"sub"}) != name) return std::nullopt;
+  return UserInfo{
+      .name = name, .uid = {}, .groups = {std::string(kNodesGroup), std::string(kAuthenticatedGroup)}, .extra = {}};
+}
+
 // The user of a token whose signature, issuer and times are good.
 Result<UserInfo> user_of(const json::Value& claims, const store::Root& state, WallTime now) {
+  if (auto node = node_user_of(claims)) return std::move(*node);
   std::string ns(json::string_at(claims, {"kubernetes.io", "namespace"}));
   auto account = reference_at(claims, "serviceaccount");
   if (!account || json::string_at(claims, {"sub"}) != service_account_user(ns, account->name)) return unauthorized();
@@ -127,6 +139,8 @@ Result<UserInfo> Authenticator::authenticate(const sys::HttpRequest& request, co
     GW_TRY(auto identity, review_token(token, {}, state, now));
     return std::move(identity.user);
   }
+  // Who shows a certificate wants to be somebody.
+  if (!request.peer.certificate_error.empty()) return unauthorized();
   return UserInfo{
       .name = std::string(kAnonymousUser), .uid = {}, .groups = {std::string(kUnauthenticatedGroup)}, .extra = {}};
 }

@@ -79,6 +79,18 @@ TEST_F(AuthenticatorTest, WithoutCredentialsTheUserIsAnonymous) {
   }
 }
 
+TEST_F(AuthenticatorTest, ACertificateThatDoesNotCountIsRefusedUnlessATokenDoes) {
+  sys::HttpRequest request;
+  request.peer.certificate_error = "unable to get local issuer certificate";
+  auto refused = authenticator_.authenticate(request, state_, kNow);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::kUnauthorized);
+  request.headers.add("Authorization", "Bearer secret");
+  auto admin = authenticator_.authenticate(request, state_, kNow);
+  ASSERT_TRUE(admin);
+  EXPECT_EQ(admin->name, "admin");
+}
+
 TEST_F(AuthenticatorTest, TheAdministratorsTokenIsKnown) {
   auto admin = log_in("bearer secret");
   ASSERT_TRUE(admin);

@@ -4,13 +4,10 @@
 // hold every right of its role, or have the verb `bind` on the role. Pure functions over an RbacPolicy.
 #pragma once
 
-#include "apiserver/auth/rbac.h"
+#include "apiserver/auth/rights.h"
 #include "base/result.h"
 
 namespace gangway::apiserver {
-
-// The parts of `wanted` that no rule of `held` covers, cut down to one group, resource, name and verb each.
-std::vector<PolicyRule> uncovered(const std::vector<const PolicyRule*>& held, const std::vector<PolicyRule>& wanted);
 
 // `request` is the write of a role or cluster role; `old` is null on create.
 Result<void> check_role_write(const RbacPolicy& policy, const Attributes& request, const json::Value* old,

@@ -10,164 +10,177 @@ namespace gangway::apiserver {
 namespace {
 
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
+constexpr std::string_view kLeaseGroup = "coordination.k8s.io";
 
-Decision allow() {
-  return {.allowed = true, .reason = {}};
-}
-Decision deny(std::string reason) {
-  return {.allowed = false, .reason = std::move(reason)};
-}
+// What makes a request one about the node's own things.
+enum class Tie : std::uint8_t {
+  kUsed,      // a pod on the node uses the object
+  kItself,    // the object is the node
+  kOnIt,      // the object is a pod on the node
+  kSelected,  // the selector names the node
+  kLease,     // the object is the node's lease
+  kNewLease,  // it will be a lease of nodes; whose it is shows when it is written
+  kWritten,   // all of it shows when it is written
+};
 
-bool is_one_of(std::string_view value, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
+struct NodeRight {
+  std::string_view group;
+  std::string_view resource;
+  std::string_view subresource;
+  std::string_view verbs;  // with spaces between
+  Tie tie;
+  Used used = Used::kSecret;  // with Tie::kUsed: as what
+};
 
-Decision if_used(const std::string& node, Used what, const Attributes& request, const NodeFacts& facts) {
-  if (request.name.empty()) return deny("No Object name found");
-  if (facts.uses(node, what, {request.ns, request.name})) return allow();
-  return deny(fmt::format("no relationship found between node '{}' and this object", node));
-}
+// All that depends on which node asks. Of a resource that is named here nodes have no rights besides.
+constexpr NodeRight kRights[] = {
+    {"", "nodes", "", "get list watch", Tie::kItself},
+    {"", "nodes", "", "create update patch", Tie::kWritten},
+    {"", "nodes", "status", "update patch", Tie::kWritten},
+    {kLeaseGroup, "leases", "", "get update patch delete", Tie::kLease},
+    {kLeaseGroup, "leases", "", "create", Tie::kNewLease},
+    {"", "pods", "", "get list watch", Tie::kOnIt},
+    {"", "pods", "", "list watch", Tie::kSelected},
+    {"", "pods", "", "create delete", Tie::kWritten},
+    {"", "pods", "status", "update patch", Tie::kWritten},
+    {"", "pods", "eviction", "create", Tie::kWritten},
+    {"", "secrets", "", "get list watch", Tie::kUsed, Used::kSecret},
+    {"", "configmaps", "", "get list watch", Tie::kUsed, Used::kConfigMap},
+    {"", "persistentvolumeclaims", "", "get", Tie::kUsed, Used::kClaim},
+    {"", "persistentvolumeclaims", "status", "update patch", Tie::kUsed, Used::kClaim},
+    {"", "persistentvolumes", "", "get", Tie::kUsed, Used::kVolume},
+    {"", "serviceaccounts", "token", "create", Tie::kUsed, Used::kServiceAccount},
+};
 
-Decision authorize_read(const std::string& node, Used what, const Attributes& request, const NodeFacts& facts) {
-  if (!is_one_of(request.verb, {"get", "list", "watch"})) return deny("can only read resources of this type");
-  if (!request.subresource.empty()) return deny("cannot read subresource");
-  if (request.ns.empty()) return deny("can only read namespaced object of this type");
-  return if_used(node, what, request, facts);
-}
-
-Decision authorize_get(const std::string& node, Used what, const Attributes& request, const NodeFacts& facts) {
-  if (request.verb != "get") return deny("can only get individual resources of this type");
-  if (!request.subresource.empty()) return deny("cannot get subresource");
-  return if_used(node, what, request, facts);
-}
-
-Decision authorize_claim(const std::string& node, const Attributes& request, const NodeFacts& facts) {
-  if (request.subresource != "status") return authorize_get(node, Used::kClaim, request, facts);
-  if (!is_one_of(request.verb, {"update", "patch"})) return deny("can only get/update/patch this type");
-  return if_used(node, Used::kClaim, request, facts);
-}
-
-Decision authorize_token(const std::string& node, const Attributes& request, const NodeFacts& facts) {
-  if (request.verb != "create" || request.name.empty()) {
-    return deny("can only create tokens for individual service accounts");
+bool has_word(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    auto end = std::min(words.find(' '), words.size());
+    if (words.substr(0, end) == word) return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
   }
-  if (request.subresource != "token") return deny("can only create token subresource of serviceaccount");
-  return if_used(node, Used::kServiceAccount, request, facts);
+  return false;
 }
 
-Decision authorize_lease(const std::string& node, const Attributes& request) {
-  if (!is_one_of(request.verb, {"get", "create", "update", "patch", "delete"})) {
-    return deny("can only get, create, update, patch, or delete a node lease");
-  }
-  if (request.ns != kLeaseNamespace) {
-    return deny(fmt::format("can only access leases in the {} system namespace", quoted(kLeaseNamespace)));
-  }
-  // A create does not name its object in the path; check_node_write sees the name.
-  if (request.verb != "create" && request.name != node) {
-    return deny("can only access node lease with the same name as the requesting node");
-  }
-  return allow();
-}
-
-Decision authorize_own_node(const std::string& node, const Attributes& request) {
-  if (request.subresource == "status" && is_one_of(request.verb, {"update", "patch"})) return allow();
-  if (!request.subresource.empty()) return deny({});
-  if (is_one_of(request.verb, {"create", "update", "patch"})) return allow();
-  if (!is_one_of(request.verb, {"get", "list", "watch"})) return deny({});
-  if (request.name == node) return allow();
-  if (request.name.empty()) return deny(fmt::format("node '{}' cannot read all nodes, only its own Node object", node));
-  return deny(fmt::format("node '{}' cannot read '{}', only its own Node object", node, request.name));
-}
-
-Decision authorize_pod(const std::string& node, const Attributes& request, const NodeFacts& facts) {
-  if (request.subresource == "status" && is_one_of(request.verb, {"update", "patch"})) return allow();
-  if (request.subresource == "eviction" && request.verb == "create") return allow();
-  if (!request.subresource.empty()) return deny({});
-  if (is_one_of(request.verb, {"create", "delete"})) return allow();
-  if (!is_one_of(request.verb, {"get", "list", "watch"})) return deny({});
-  if (request.verb != "get" && request.selected_node == node) return allow();
-  if (request.name.empty()) return deny("can only list/watch pods with spec.nodeName field selector");
-  if (facts.pod_is_on(node, {request.ns, request.name})) return allow();
-  return deny(fmt::format("no relationship found between node '{}' and this object", node));
-}
-
-// The decisions that depend on which node asks; none where all nodes are alike.
-std::optional<Decision> authorize_divided(const std::string& node, const Attributes& request, const NodeFacts& facts) {
-  if (!request.is_resource) return std::nullopt;
-  if (request.group == "coordination.k8s.io" && request.resource == "leases") return authorize_lease(node, request);
-  if (!request.group.empty()) return std::nullopt;
-  const auto& resource = request.resource;
-  if (resource == "secrets") return authorize_read(node, Used::kSecret, request, facts);
-  if (resource == "configmaps") return authorize_read(node, Used::kConfigMap, request, facts);
-  if (resource == "persistentvolumeclaims") return authorize_claim(node, request, facts);
-  if (resource == "persistentvolumes") return authorize_get(node, Used::kVolume, request, facts);
-  if (resource == "serviceaccounts") return authorize_token(node, request, facts);
-  if (resource == "nodes") return authorize_own_node(node, request);
-  if (resource == "pods") return authorize_pod(node, request, facts);
-  return std::nullopt;
-}
-
-bool same_at(const json::Value& a, const json::Value& b, std::initializer_list<std::string_view> path) {
-  const auto* left = json::find(a, path);
-  const auto* right = json::find(b, path);
-  return left == nullptr || right == nullptr ? left == right : *left == *right;
-}
-
-Result<void> check_pod(const std::string& node, const Attributes& request, const json::Value* old,
-                       const json::Value* now) {
-  auto refuse = [&](const std::string& why) { return forbidden_object({}, "pods", request.name, why); };
-  auto is_ours = [&](const json::Value* pod) {
-    return pod != nullptr && json::string_at(*pod, {"spec", "nodeName"}) == node;
-  };
-  if (request.subresource == "status") {
-    if (!is_ours(old)) {
-      return refuse(
-          fmt::format("node {} can only update pod status for pods with spec.nodeName set to itself", quoted(node)));
-    }
-    if (now != nullptr && !same_at(*old, *now, {"metadata", "labels"})) {
-      return refuse(fmt::format("node {} cannot update labels through pod status", quoted(node)));
-    }
-    return {};
-  }
-  if (request.verb == "delete") {
-    if (is_ours(old)) return {};
-    return refuse(fmt::format("node {} can only delete pods with spec.nodeName set to itself", quoted(node)));
-  }
-  // Nodes have no pods of their own here: whoever could make them could run anything as anyone.
-  return refuse(fmt::format("node {} cannot write pods", quoted(node)));
-}
-
-Result<void> check_own_node(const std::string& node, const Attributes& request, const json::Value* old,
-                            const json::Value* now) {
-  auto name = request.name.empty() && now != nullptr ? json::string_at(*now, {"metadata", "name"})
-                                                     : std::string_view(request.name);
-  auto refuse = [&](const std::string& why) { return forbidden_object({}, "nodes", name, why); };
-  if (name != node) {
-    return refuse(fmt::format("node {} is not allowed to modify node {}", quoted(node), quoted(name)));
-  }
-  if (old == nullptr || now == nullptr) return {};
-  if (!same_at(*old, *now, {"spec", "taints"})) {
-    return refuse(fmt::format("node {} is not allowed to modify taints", quoted(node)));
-  }
-  if (!same_at(*old, *now, {"metadata", "ownerReferences"})) {
-    return refuse(fmt::format("node {} is not allowed to modify ownerReferences", quoted(node)));
+// Empty when the tie holds, else what is missing.
+std::string broken(const NodeRight& right, const std::string& node, const Attributes& request, const NodeFacts& facts) {
+  auto unless = [](bool holds, std::string why) { return holds ? std::string() : std::move(why); };
+  switch (right.tie) {
+    case Tie::kUsed:
+      return unless(!request.name.empty() && facts.uses(node, right.used, {request.ns, request.name}),
+                    fmt::format("no pod on node {} uses this object", quoted(node)));
+    case Tie::kItself:
+      return unless(request.name == node, fmt::format("node {} may read its own Node only", quoted(node)));
+    case Tie::kOnIt:
+      return unless(!request.name.empty() && facts.pod_is_on(node, {request.ns, request.name}),
+                    fmt::format("the pod is not on node {}", quoted(node)));
+    case Tie::kSelected:
+      return unless(request.selected_node == node,
+                    "nodes list and watch pods with the field selector spec.nodeName=<their name>");
+    case Tie::kLease:
+      return unless(request.ns == kLeaseNamespace && request.name == node,
+                    fmt::format("a node's lease has the node's name, in namespace {}", quoted(kLeaseNamespace)));
+    case Tie::kNewLease:
+      return unless(request.ns == kLeaseNamespace,
+                    fmt::format("the leases of nodes are in namespace {}", quoted(kLeaseNamespace)));
+    case Tie::kWritten:
+      break;
   }
   return {};
 }
 
-Result<void> check_token(const std::string& node, const Attributes& request, const json::Value* now,
-                         const NodeFacts& facts) {
-  auto refuse = [&](const char* why) { return forbidden_object({}, "serviceaccounts", request.name, why); };
-  if (now == nullptr || json::string_at(*now, {"spec", "boundObjectRef", "kind"}) != "Pod") {
-    return refuse("node requested token not bound to a pod");
+// None where all nodes are alike.
+std::optional<Decision> authorize_by_tie(const std::string& node, const Attributes& request, const NodeFacts& facts) {
+  if (!request.is_resource) return std::nullopt;
+  bool divided = false;
+  std::string reason = fmt::format("nodes may not {} such objects", request.verb);
+  for (const auto& right : kRights) {
+    if (right.group != request.group || right.resource != request.resource) continue;
+    divided = true;
+    if (right.subresource != request.subresource || !has_word(right.verbs, request.verb)) continue;
+    auto why = broken(right, node, request, facts);
+    if (why.empty()) return Decision{.allowed = true, .reason = {}};
+    reason = std::move(why);
   }
-  if (json::string_at(*now, {"spec", "boundObjectRef", "uid"}).empty()) {
-    return refuse("node requested token with a pod binding without a uid");
-  }
-  std::string pod(json::string_at(*now, {"spec", "boundObjectRef", "name"}));
-  if (facts.pod_is_on(node, {request.ns, pod})) return {};
-  return refuse("node requested token bound to a pod scheduled on a different node");
+  if (!divided) return std::nullopt;
+  return Decision{.allowed = false, .reason = std::move(reason)};
 }
+
+struct NodeWrite {
+  const std::string& node;
+  const Attributes& request;
+  const json::Value* old;
+  const json::Value* now;
+  const NodeFacts& facts;
+
+  // In the path, or in the body of a create.
+  std::string_view name() const {
+    if (!request.name.empty() || now == nullptr) return request.name;
+    return json::string_at(*now, {"metadata", "name"});
+  }
+  bool keeps(std::initializer_list<std::string_view> path) const {
+    if (old == nullptr || now == nullptr) return true;
+    const auto* before = json::find(*old, path);
+    const auto* after = json::find(*now, path);
+    return before == nullptr || after == nullptr ? before == after : *before == *after;
+  }
+};
+
+// A law returns why it forbids the write, or nothing.
+using Law = std::string (*)(const NodeWrite&);
+
+std::string is_of_the_node(const NodeWrite& write) {
+  if (write.name() == write.node) return {};
+  return fmt::format("node {} may write what bears its own name, not {}", quoted(write.node), quoted(write.name()));
+}
+
+// Taints keep pods away that the node would like to have; an owner could be made to take the node down with it.
+std::string taints_and_owners_stay(const NodeWrite& write) {
+  if (!write.keeps({"spec", "taints"})) return fmt::format("node {} may not change its taints", quoted(write.node));
+  if (write.keeps({"metadata", "ownerReferences"})) return {};
+  return fmt::format("node {} may not change its ownerReferences", quoted(write.node));
+}
+
+std::string pod_is_here(const NodeWrite& write) {
+  if (write.facts.pod_is_on(write.node, {write.request.ns, write.request.name})) return {};
+  return fmt::format("the pod is not on node {}, which has a say in its own pods only", quoted(write.node));
+}
+
+// Services and controllers choose pods by their labels.
+std::string labels_stay(const NodeWrite& write) {
+  if (write.keeps({"metadata", "labels"})) return {};
+  return fmt::format("node {} may write the status of a pod, not its labels", quoted(write.node));
+}
+
+// Whoever could make or change pods could run anything as anyone.
+std::string only_reports_and_removes(const NodeWrite& write) {
+  const auto& verb = write.request.verb;
+  const auto& part = write.request.subresource;
+  if (part == "status" || part == "eviction" || (part.empty() && verb == "delete")) return {};
+  return fmt::format("node {} cannot write pods", quoted(write.node));
+}
+
+std::string token_is_for_a_pod_here(const NodeWrite& write) {
+  auto bound = [&](std::string_view field) {
+    return write.now ? json::string_at(*write.now, {"spec", "boundObjectRef", field}) : std::string_view();
+  };
+  if (bound("kind") != "Pod" || bound("uid").empty()) {
+    return "a node's tokens are bound to its pods: spec.boundObjectRef must name one, with its uid";
+  }
+  if (write.facts.pod_is_on(write.node, {write.request.ns, std::string(bound("name"))})) return {};
+  return "the pod that the token would be bound to is on another node";
+}
+
+constexpr struct {
+  std::string_view group;
+  std::string_view resource;
+  std::string_view subresource;  // "*": with any or none
+  Law law;
+} kLaws[] = {
+    {"", "nodes", "*", is_of_the_node},           {"", "nodes", "*", taints_and_owners_stay},
+    {kLeaseGroup, "leases", "*", is_of_the_node}, {"", "serviceaccounts", "*", token_is_for_a_pod_here},
+    {"", "pods", "*", only_reports_and_removes},  {"", "pods", "*", pod_is_here},
+    {"", "pods", "status", labels_stay},
+};
 
 }  // namespace
 
@@ -180,8 +193,9 @@ std::optional<Decision> authorize_node(const Attributes& request, const std::vec
                                        const NodeFacts& facts) {
   auto node = node_of(request.user);
   if (!node) return std::nullopt;
-  if (node->empty()) return deny(fmt::format("unknown node for user {}", quoted(request.user.name)));
-  if (auto decision = authorize_divided(*node, request, facts)) return decision;
+  if (node->empty())
+    return Decision{.allowed = false, .reason = fmt::format("user {} is no node's name", quoted(request.user.name))};
+  if (auto decision = authorize_by_tie(*node, request, facts)) return decision;
   bool allowed = std::any_of(rules.begin(), rules.end(), [&](const auto& rule) { return rule.allows(request); });
   return Decision{.allowed = allowed, .reason = {}};
 }
@@ -190,22 +204,15 @@ Result<void> check_node_write(const Attributes& request, const json::Value* old,
                               const NodeFacts& facts) {
   auto node = node_of(request.user);
   if (!node) return {};
-  if (request.group == "coordination.k8s.io" && request.resource == "leases") {
-    auto name = now == nullptr ? std::string_view(request.name) : json::string_at(*now, {"metadata", "name"});
-    if (name == *node) return {};
-    return forbidden_object(request.group, "leases", name,
-                            "can only access node lease with the same name as the requesting node");
+  NodeWrite write{*node, request, old, now, facts};
+  for (const auto& [group, resource, subresource, law] : kLaws) {
+    bool concerned = group == request.group && resource == request.resource &&
+                     (subresource == "*" || subresource == request.subresource);
+    if (!concerned) continue;
+    if (auto why = law(write); !why.empty())
+      return forbidden_object(request.group, request.resource, write.name(), why);
   }
-  if (!request.group.empty()) return {};
-  if (request.resource == "nodes") return check_own_node(*node, request, old, now);
-  if (request.resource == "serviceaccounts") return check_token(*node, request, now, facts);
-  if (request.resource != "pods") return {};
-  if (request.subresource == "eviction") {
-    if (facts.pod_is_on(*node, {request.ns, request.name})) return {};
-    return forbidden_object({}, "pods", request.name,
-                            fmt::format("node {} can only evict pods with spec.nodeName set to itself", *node));
-  }
-  return check_pod(*node, request, old, now);
+  return {};
 }
 
 }  // namespace gangway::apiserver

@@ -72,8 +72,7 @@ TEST_F(NodeRestrictionTest, ReadsWhatItsPodsUse) {
   for (const char* name : {"other", "unbound", "conf", "missing", ""}) {
     EXPECT_FALSE(may(by_node("get", "", "secrets", "jobs", name))) << name;
   }
-  EXPECT_EQ(why(by_node("get", "", "secrets", "jobs", "other")),
-            "no relationship found between node 'n0' and this object");
+  EXPECT_EQ(why(by_node("get", "", "secrets", "jobs", "other")), "no pod on node \"n0\" uses this object");
   EXPECT_FALSE(may(by_node("get", "", "secrets", "elsewhere", "vol")));
   EXPECT_FALSE(may(by_node("list", "", "secrets", "jobs")));
   EXPECT_FALSE(may(by_node("list", "", "secrets")));

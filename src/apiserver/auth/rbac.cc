@@ -70,6 +70,11 @@ std::string allowed_by(const RoleBinding& binding, std::string_view subject_kind
                      subject_kind, quoted(who));
 }
 
+std::string not_there(const RoleRef& role) {
+  return fmt::format("{}.rbac.authorization.k8s.io {} not found", role.kind == "Role" ? "role" : "clusterrole",
+                     quoted(role.name));
+}
+
 }  // namespace
 
 std::vector<PolicyRule> read_rules(const json::Value& role) {
@@ -146,11 +151,10 @@ RbacPolicy::RbacPolicy(std::vector<Role> roles, const std::vector<RoleBinding>& 
   }
   for (const auto& binding : bindings) {
     const auto* role = find_role(binding.role, binding.name.ns);
-    if (role == nullptr) continue;
     auto add = [&](Index& index, std::string_view kind, const std::string& subject) {
       auto& grants = index[subject];
       auto& list = binding.name.ns.empty() ? grants.cluster : grants.by_namespace[binding.name.ns];
-      list.push_back({.role = role, .reason = allowed_by(binding, kind, subject)});
+      list.push_back({.role = role, .reason = role ? allowed_by(binding, kind, subject) : not_there(binding.role)});
     };
     for (const auto& user : binding.users) add(users_, "User", user);
     for (const auto& group : binding.groups) add(groups_, "Group", group);
@@ -194,19 +198,28 @@ bool RbacPolicy::visit_grants(const UserInfo& user, std::string_view ns, Visit v
 Decision RbacPolicy::authorize(const Attributes& attributes) const {
   if (attributes.user.in_group(kMastersGroup)) return {.allowed = true, .reason = {}};
   Decision decision;
+  std::vector<std::string_view> missing;
   auto ns = attributes.is_resource ? std::string_view(attributes.ns) : std::string_view();
   visit_grants(attributes.user, ns, [&](const Grant& grant) {
+    if (!grant.role) {
+      if (std::find(missing.begin(), missing.end(), grant.reason) == missing.end()) missing.push_back(grant.reason);
+      return false;
+    }
     bool allows = std::any_of(grant.role->rules.begin(), grant.role->rules.end(),
                               [&](const auto& rule) { return rule.allows(attributes); });
     if (allows) decision = {.allowed = true, .reason = grant.reason};
     return allows;
   });
+  if (decision.allowed || missing.empty()) return decision;
+  auto all = fmt::format("{}", fmt::join(missing, ", "));
+  decision.reason = missing.size() == 1 ? fmt::format("RBAC: {}", all) : fmt::format("RBAC: [{}]", all);
   return decision;
 }
 
 std::vector<const PolicyRule*> RbacPolicy::rules_for(const UserInfo& user, std::string_view ns) const {
   std::vector<const PolicyRule*> rules;
   visit_grants(user, ns, [&](const Grant& grant) {
+    if (!grant.role) return false;
     for (const auto& rule : grant.role->rules) rules.push_back(&rule);
     return false;
   });
@@ -216,21 +229,6 @@ std::vector<const PolicyRule*> RbacPolicy::rules_for(const UserInfo& user, std::
 bool is_restricted_priority_class(const json::Value& priority_class) {
   return json::string_at(priority_class, {"metadata", "annotations", kRestrictedPriority}) == "true" ||
          json::string_at(priority_class, {"metadata", "labels", kRestrictedPriority}) == "true";
-}
-
-std::optional<Error> check_priority_class_use(const RbacPolicy& policy, const UserInfo& user,
-                                              const json::Value& priority_class) {
-  if (!is_restricted_priority_class(priority_class)) return std::nullopt;
-  Attributes attributes;
-  attributes.user = user;
-  attributes.verb = "use";
-  attributes.is_resource = true;
-  attributes.group = "scheduling.k8s.io";
-  attributes.resource = "priorityclasses";
-  attributes.name = json::string_at(priority_class, {"metadata", "name"});
-  auto decision = policy.authorize(attributes);
-  if (decision.allowed) return std::nullopt;
-  return forbidden(attributes, "the class is restricted; ask an administrator for the verb \"use\" on it");
 }
 
 }  // namespace gangway::apiserver

@@ -71,8 +71,8 @@ class RbacPolicy {
 
  private:
   struct Grant {
-    const Role* role;
-    std::string reason;  // made here once, since every request that it allows carries it
+    const Role* role;    // null: the binding names one that does not exist
+    std::string reason;  // made here once, since every request that it allows carries it; or what is missing
   };
   // What one subject was granted. Cluster-wide first, since those are asked for every request.
   struct Grants {
@@ -90,11 +90,9 @@ class RbacPolicy {
   Index groups_;
 };
 
-// May the user make pods of this PriorityClass? Restricted ones (annotated or labelled gangway.dev/restricted: "true")
-// need the verb `use` on it. Returns the refusal.
+// Restricted classes (annotated or labelled gangway.dev/restricted: "true") need the verb `use` of those who make pods
+// of them.
 inline constexpr std::string_view kRestrictedPriority = "gangway.dev/restricted";
 bool is_restricted_priority_class(const json::Value& priority_class);
-std::optional<Error> check_priority_class_use(const RbacPolicy& policy, const UserInfo& user,
-                                              const json::Value& priority_class);
 
 }  // namespace gangway::apiserver

@@ -132,6 +132,14 @@ TEST_F(RbacTest, SaysWhyAndWhyNot) {
   EXPECT_EQ(policy()->authorize(request(user("system:serviceaccount:jobs:runner"), "get", "", "pods", "jobs")).reason,
             "RBAC: allowed by RoleBinding \"s1/jobs\" of ClusterRole \"podreader\" to ServiceAccount \"runner/jobs\"");
 
+  bind("b1", "", "ClusterRole", "gone", R"([{"kind":"User","name":"mona"}])");
+  EXPECT_EQ(policy()->authorize(request(user("mona"), "get", "", "pods", "default")).reason,
+            "RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found");
+  bind("b2", "default", "Role", "lost", R"([{"kind":"User","name":"mona"}])");
+  EXPECT_EQ(policy()->authorize(request(user("mona"), "get", "", "pods", "default")).reason,
+            "RBAC: [clusterrole.rbac.authorization.k8s.io \"gone\" not found, role.rbac.authorization.k8s.io \"lost\" "
+            "not found]");
+
   auto error = forbidden(request(alice_, "list", "", "pods", "kube-system"));
   EXPECT_EQ(error.reason, Reason::kForbidden);
   EXPECT_EQ(error.message,
@@ -224,6 +232,22 @@ TEST_F(RbacTest, AggregationTakesAnAdministrator) {
   EXPECT_TRUE(check_role_write(*policy(), create, nullptr, role));
 }
 
+// 60 × 60 × 60 rights in two kilobytes.
+TEST_F(RbacTest, ARoleThatNobodyCouldReadIsRefusedUnlessOneRuleCoversIt) {
+  json::Array many;
+  for (int i = 0; i < 60; ++i) many.push_back(json::Value("x" + std::to_string(i)));
+  json::Value role =
+      json::Object{{"metadata", json::Object{{"name", "large"}}},
+                   {"rules", json::Array{json::Object{{"apiGroups", many}, {"resources", many}, {"verbs", many}}}}};
+  auto create = request(alice_, "create", "rbac.authorization.k8s.io", "clusterroles");
+  auto refused = check_role_write(*policy(), create, nullptr, role);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, Reason::kForbidden);
+  EXPECT_NE(refused.error().message.find("more than 100000 rights"), std::string::npos) << refused.error().message;
+  create.user = user("root");
+  EXPECT_TRUE(check_role_write(*policy(), create, nullptr, role));
+}
+
 TEST_F(RbacTest, NobodyBindsARoleWithRightsTheyLack) {
   auto binding = [](const char* role) {
     return parsed(
@@ -273,24 +297,13 @@ TEST(UncoveredTest, ComparesRulePartsAndWildcards) {
   EXPECT_EQ(count({{"*"}, {"*"}, {"*"}, {}, {}}), 1U);
 }
 
-TEST_F(RbacTest, RestrictedPriorityClassesNeedTheVerbUse) {
-  auto open = parsed(R"({"metadata":{"name":"low"}})");
-  auto restricted = parsed(R"({"metadata":{"name":"urgent","annotations":{"gangway.dev/restricted":"true"}}})");
-  auto labelled = parsed(R"({"metadata":{"name":"urgent","labels":{"gangway.dev/restricted":"true"}}})");
-  EXPECT_FALSE(check_priority_class_use(*policy(), alice_, open));
-  auto refused = check_priority_class_use(*policy(), alice_, restricted);
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->reason, Reason::kForbidden);
-  EXPECT_EQ(
-      refused->message,
-      "priorityclasses.scheduling.k8s.io \"urgent\" is forbidden: User \"alice\" cannot use resource "
-      "\"priorityclasses\" in API group \"scheduling.k8s.io\" at the cluster scope: the class is restricted; ask an "
-      "administrator for the verb \"use\" on it");
-  EXPECT_TRUE(check_priority_class_use(*policy(), alice_, labelled));
-  cluster_role("urgent-user", R"([{"apiGroups":["scheduling.k8s.io"],"resources":["priorityclasses"],
-      "resourceNames":["urgent"],"verbs":["use"]}])");
-  bind("u1", "", "ClusterRole", "urgent-user", R"([{"kind":"User","name":"alice"}])");
-  EXPECT_FALSE(check_priority_class_use(*policy(), alice_, restricted));
+TEST_F(RbacTest, PriorityClassesAreRestrictedByAnnotationOrLabel) {
+  EXPECT_FALSE(is_restricted_priority_class(parsed(R"({"metadata":{"name":"low"}})")));
+  EXPECT_FALSE(
+      is_restricted_priority_class(parsed(R"({"metadata":{"annotations":{"gangway.dev/restricted":"false"}}})")));
+  EXPECT_TRUE(
+      is_restricted_priority_class(parsed(R"({"metadata":{"annotations":{"gangway.dev/restricted":"true"}}})")));
+  EXPECT_TRUE(is_restricted_priority_class(parsed(R"({"metadata":{"labels":{"gangway.dev/restricted":"true"}}})")));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 namespace gangway::apiserver {
 namespace {
 
-constexpr std::int64_t kDefaultSeconds = 3600;
 constexpr std::int64_t kLeastSeconds = 600;
 constexpr std::int64_t kMostSeconds = std::int64_t{1} << 32;
 // Tokens that are mounted into pods ask for this odd time. They live a year, for clients that never read them again,
@@ -29,6 +28,18 @@ Error invalid(std::string_view name, std::string field, std::string message) {
       .message = fmt::format("TokenRequest.authentication.k8s.io {} is invalid: {}: {}", quoted(name), field, message),
       .subject = {.group = "authentication.k8s.io", .kind = "TokenRequest", .name = std::string(name), .uid = {}},
       .causes = {{"FieldValueInvalid", message, field}}};
+}
+
+// A request may say which account it is for, if it says it right.
+Result<void> check_identity(const json::Value& request, const api::ObjectName& account) {
+  auto check = [&](std::string_view key, std::string_view own) -> Result<void> {
+    auto said = json::string_at(request, {"metadata", key});
+    if (said.empty() || said == own) return {};
+    return invalid(account.name, fmt::format("metadata.{}", key),
+                   fmt::format("Invalid value: {}: must match the service account {} if specified", quoted(said), key));
+  };
+  GW_CHECKED(check("name", account.name));
+  return check("namespace", account.ns);
 }
 
 json::Object reference(const api::Header& header) {
@@ -83,8 +94,22 @@ Result<Bound> bind(const json::Value& request, const api::ObjectName& account, c
 
 }  // namespace
 
+json::Value node_token_claims(const std::string& issuer, const std::string& node, WallTime now, Duration life) {
+  const auto seconds = [](WallTime time) {
+    return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  };
+  return json::Object{{"aud", json::Array{json::Value(issuer)}},
+                      {"exp", seconds(now + life)},
+                      {"iat", seconds(now)},
+                      {"iss", issuer},
+                      {"nbf", seconds(now)},
+                      {"sub", std::string(kNodeUserPrefix) + node},
+                      {kNodeTokenClaim, json::Object{{"node", node}}}};
+}
+
 Result<json::Value> TokenIssuer::issue(const api::ObjectName& account, json::Value request, const store::Root& state,
                                        WallTime now, const std::string& token_id) const {
+  GW_CHECKED(check_identity(request, account));
   auto found = state.get({"serviceaccounts", account});
   if (!found) return not_found("serviceaccounts", account.name);
   auto& spec = json::object_at(request, {"spec"});
@@ -119,6 +144,10 @@ Result<json::Value> TokenIssuer::issue(const api::ObjectName& account, json::Val
                                   {"nbf", issued},
                                   {"sub", service_account_user(account.ns, account.name)}});
   GW_TRY(auto token, options_.sign(json::serialize(claims)));
+  auto& metadata = json::object_at(request, {"metadata"});
+  metadata["name"] = account.name;
+  metadata["namespace"] = account.ns;
+  metadata["creationTimestamp"] = to_rfc3339(now);
   json::object_at(request, {"status"}) = {{"token", token},
                                           {"expirationTimestamp", to_rfc3339(now + std::chrono::seconds(seconds))}};
   return request;

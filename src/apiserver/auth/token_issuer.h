@@ -19,8 +19,15 @@ namespace gangway::apiserver {
 // The compact signed form of a JSON object of claims.
 using SignToken = std::function<Result<std::string>(std::string_view claims)>;
 
+// Where the claims of a node's token name the node.
+inline constexpr std::string_view kNodeTokenClaim = "gangway.dev";
+// The claims of a token by which the agent of a node on another machine logs in as system:node:<name>.
+json::Value node_token_claims(const std::string& issuer, const std::string& node, WallTime now, Duration life);
+
 class TokenIssuer {
  public:
+  static constexpr std::int64_t kDefaultSeconds = 3600;
+
   struct Options {
     SignToken sign;
     std::string issuer;

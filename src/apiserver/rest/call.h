@@ -6,17 +6,19 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "apiserver/auth/attributes.h"
 #include "apiserver/auth/user.h"
 #include "apiserver/negotiation.h"
 #include "apiserver/registry.h"
 #include "apiserver/request_info.h"
-#include "apiserver/url.h"
 #include "sys/event_loop.h"
 #include "sys/http.h"
+#include "sys/url.h"
 
 namespace gangway::apiserver {
 
@@ -27,10 +29,11 @@ struct Call {
   UserInfo user;
   std::string method;
   RequestInfo info;
-  Query query;
+  sys::Query query;
   std::string content_type;
   std::string user_agent;
   std::string body;
+  std::optional<sys::HttpHeaders> upgrade;  // of a request that wants to leave HTTP behind
   Wanted wanted;
   WallTime now;
   std::shared_ptr<const Registry> registry;
@@ -43,6 +46,9 @@ struct Call {
   api::ObjectKey object_key() const { return {kind->storage_name, object_name()}; }
 };
 using CallPtr = std::shared_ptr<Call>;
+
+// What the authorizers are asked about the call.
+Attributes attributes_of(const Call& call);
 
 // One object of the call's kind.
 struct ObjectAnswer {
@@ -59,7 +65,7 @@ struct ListAnswer {
 // Ready JSON that is not an object of the call's kind (a Status, a review, discovery).
 struct JsonAnswer {
   sys::Buffer bytes;
-  std::string content_type = "application/json";
+  std::string content_type = "application/json";  // empty: there is nothing to say
 };
 
 struct StreamAnswer {
@@ -71,9 +77,14 @@ struct CursorAnswer {
   std::unique_ptr<store::Cursor> cursor;
 };
 
+// What somebody else answered, handed on as it is.
+struct ResponseAnswer {
+  sys::HttpResponse response;
+};
+
 struct Answer {
   int status = 200;
-  std::variant<ObjectAnswer, ListAnswer, JsonAnswer, StreamAnswer, CursorAnswer> content;
+  std::variant<ObjectAnswer, ListAnswer, JsonAnswer, StreamAnswer, CursorAnswer, ResponseAnswer> content;
 };
 
 // Called once, on the call's loop.

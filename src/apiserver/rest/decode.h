@@ -21,6 +21,11 @@ Result<json::Value> decode_body(Call& call, const WriteOptions& options, boost::
 Result<void> conform(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
                      json::Value& object);
 
+// The same for a stored object of a built-in kind of which a patch changed only the named members: what comes from the
+// store conforms already.
+Result<void> conform_patched(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
+                             json::Value& object, const std::vector<std::string>& patched);
+
 // The same reports for an applied configuration, which is a part of an object: nothing is dropped or filled in.
 Result<void> conform_applied(Call& call, const WriteOptions& options, const std::vector<std::string>& duplicates,
                              json::Value& object);

@@ -45,9 +45,14 @@ Result<sys::Buffer> list_item(const Call& call, const api::Version& version) {
     GW_TRY(auto text, partial_metadata(call, version, true));
     return sys::make_buffer(std::move(text));
   }
-  if (!call.kind->custom && !call.kind->strategy->from_storage) return version.json;
-  GW_TRY(auto text, object_json(call, version));
-  return sys::make_buffer(std::move(text));
+  if (call.kind->custom) {
+    GW_TRY(auto text, object_json(call, version));
+    return sys::make_buffer(std::move(text));
+  }
+  if (!call.kind->strategy->from_storage) return version.json;
+  GW_TRY(auto object, json::parse(*version.json));
+  call.kind->strategy->from_storage(object);
+  return sys::make_buffer(json::serialize(object));
 }
 
 Result<std::vector<sys::Buffer>> list_json(const Call& call, const ListAnswer& answer) {
@@ -156,6 +161,10 @@ sys::HttpResponse encode_error(const Call* call, const Error& error) {
 }
 
 sys::HttpResponse encode_answer(const Call& call, Answer answer) {
+  if (auto* ready = std::get_if<ResponseAnswer>(&answer.content)) {
+    add_warnings(call, ready->response);
+    return std::move(ready->response);
+  }
   if (auto* stream = std::get_if<StreamAnswer>(&answer.content)) {
     sys::HttpResponse response;
     response.status = answer.status;
@@ -173,7 +182,7 @@ sys::HttpResponse encode_answer(const Call& call, Answer answer) {
   if (!body) return encode_error(&call, body.error());
   sys::HttpResponse response;
   response.status = answer.status;
-  response.headers.add("Content-Type", std::move(content_type));
+  if (!content_type.empty()) response.headers.add("Content-Type", std::move(content_type));
   response.body = std::move(*body);
   add_warnings(call, response);
   return response;

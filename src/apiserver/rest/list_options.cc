@@ -11,26 +11,47 @@
 namespace gangway::apiserver {
 namespace {
 
-Result<RevisionMatch> read_match(const Query& query, std::vector<Cause>& causes) {
-  auto text = query.get("resourceVersionMatch");
+constexpr std::string_view kMatch = "resourceVersionMatch";
+
+void forbid(std::string_view field, std::string_view why, std::vector<Cause>& causes) {
+  causes.push_back(Cause{"FieldValueForbidden", fmt::format("Forbidden: {}", why), std::string(field)});
+}
+
+void unsupported_match(std::string_view text, std::string_view supported, std::vector<Cause>& causes) {
+  causes.push_back(Cause{"FieldValueNotSupported",
+                         fmt::format("Unsupported value: \"{}\": supported values: {}", text, supported),
+                         std::string(kMatch)});
+}
+
+RevisionMatch read_match(const sys::Query& query, std::vector<Cause>& causes) {
+  if (query.has("sendInitialEvents")) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list", causes);
+  auto text = query.get(kMatch);
   if (text.empty()) return RevisionMatch::kUnset;
-  auto forbid = [&](std::string why) {
-    causes.push_back(Cause{"FieldValueForbidden", "Forbidden: " + why, "resourceVersionMatch"});
-  };
   if (query.get("resourceVersion").empty())
-    forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
-  if (!query.get("continue").empty()) forbid("resourceVersionMatch is forbidden when continue is provided");
+    forbid(kMatch, "resourceVersionMatch is forbidden unless resourceVersion is provided", causes);
+  if (!query.get("continue").empty())
+    forbid(kMatch, "resourceVersionMatch is forbidden when continue is provided", causes);
   if (text == "NotOlderThan") return RevisionMatch::kNotOlderThan;
   if (text == "Exact") {
     if (query.get("resourceVersion") == "0")
-      forbid("resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"");
+      forbid(kMatch, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"", causes);
     return RevisionMatch::kExact;
   }
-  causes.push_back(
-      Cause{"FieldValueNotSupported",
-            fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\", \"\"", text),
-            "resourceVersionMatch"});
+  unsupported_match(text, "\"Exact\", \"NotOlderThan\", \"\"", causes);
   return RevisionMatch::kUnset;
+}
+
+void check_watch_match(const sys::Query& query, std::vector<Cause>& causes) {
+  auto match = query.get(kMatch);
+  if (query.has("sendInitialEvents")) {
+    if (match != "NotOlderThan")
+      forbid(kMatch, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan", causes);
+  } else if (!match.empty()) {
+    forbid(kMatch, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided", causes);
+  }
+  if (!match.empty() && match != "NotOlderThan") unsupported_match(match, "\"NotOlderThan\"", causes);
+  if (!query.get("continue").empty())
+    forbid(kMatch, "resourceVersionMatch is forbidden when continue is provided", causes);
 }
 
 Result<void> refuse(std::vector<Cause> causes) {
@@ -40,7 +61,7 @@ Result<void> refuse(std::vector<Cause> causes) {
 
 }  // namespace
 
-Result<std::optional<api::Revision>> read_revision(const Query& query) {
+Result<std::optional<api::Revision>> read_revision(const sys::Query& query) {
   auto text = query.get("resourceVersion");
   if (text.empty()) return std::optional<api::Revision>();
   api::Revision revision = 0;
@@ -79,7 +100,7 @@ Result<ListOptions> read_list_options(const Call& call) {
   options.continue_token = call.query.get("continue");
   GW_TRY(options.revision, read_revision(call.query));
   std::vector<Cause> causes;
-  GW_TRY(options.match, read_match(call.query, causes));
+  options.match = read_match(call.query, causes);
   GW_CHECKED(refuse(std::move(causes)));
   if (!options.continue_token.empty() && options.revision && *options.revision != 0) {
     return bad_request("specifying resource version is not allowed when using continue");
@@ -94,20 +115,8 @@ Result<WatchOptions> read_watch_options(const Call& call) {
   GW_TRY(options.timeout_seconds, call.query.integer("timeoutSeconds"));
   options.bookmarks = call.query.flag("allowWatchBookmarks");
   std::vector<Cause> causes;
-  auto match = call.query.get("resourceVersionMatch");
-  if (call.query.has("sendInitialEvents")) {
-    options.send_initial_events = call.query.flag("sendInitialEvents");
-    if (match != "NotOlderThan") {
-      causes.push_back(Cause{"FieldValueForbidden",
-                             "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                             "resourceVersionMatch"});
-    }
-  } else if (!match.empty()) {
-    causes.push_back(
-        Cause{"FieldValueForbidden",
-              "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-              "resourceVersionMatch"});
-  }
+  if (call.query.has("sendInitialEvents")) options.send_initial_events = call.query.flag("sendInitialEvents");
+  check_watch_match(call.query, causes);
   GW_CHECKED(refuse(std::move(causes)));
   return options;
 }

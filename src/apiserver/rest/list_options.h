@@ -21,7 +21,7 @@ struct Selection {
 
 Result<Selection> read_selection(const Call& call);
 // resourceVersion, where there is one.
-Result<std::optional<api::Revision>> read_revision(const Query& query);
+Result<std::optional<api::Revision>> read_revision(const sys::Query& query);
 
 enum class RevisionMatch : std::uint8_t { kUnset, kNotOlderThan, kExact };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "apiserver/status.h"
+#include "apiserver/strategies/field.h"
 #include "apiserver/strategy.h"
 #include "base/names.h"
+#include "base/quote.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -63,6 +65,13 @@ void check_owners(const json::Value& metadata, std::vector<Cause>& causes) {
     require("kind", "kind must not be empty");
     require("name", "name must not be empty");
     require("uid", "uid must not be empty");
+    // An event's end says nothing about what it tells of.
+    if (json::string_at(owner, {"apiVersion"}) == "v1" && json::string_at(owner, {"kind"}) == "Event") {
+      causes.push_back(Cause{
+          "FieldValueInvalid",
+          fmt::format("Invalid value: {}: /v1, Kind=Event is disallowed from being an owner", json::serialize(owner)),
+          "metadata.ownerReferences"});
+    }
     const auto* is_controller = json::find(owner, {"controller"});
     if (!is_controller || !is_controller->is_bool() || !is_controller->get_bool()) continue;
     if (!controller.empty()) {
@@ -99,8 +108,10 @@ void check_finalizers(const json::Value& metadata, bool qualified, std::vector<C
     foreground |= name == "foregroundDeletion";
   }
   if (orphan && foreground) {
-    causes.push_back(
-        invalid_value("metadata.finalizers", "orphan", "finalizer orphan and foregroundDeletion cannot be both set"));
+    causes.push_back(Cause{"FieldValueInvalid",
+                           fmt::format("Invalid value: {}: finalizer orphan and foregroundDeletion cannot be both set",
+                                       shown(*finalizers)),
+                           "metadata.finalizers"});
   }
 }
 
@@ -161,13 +172,23 @@ void begin_life(json::Value& object, WallTime now, sys::Entropy& entropy) {
 void keep_identity(json::Value& object, const json::Value& old) {
   auto& metadata = json::object_at(object, {"metadata"});
   const auto& before = old.at("metadata").as_object();
-  for (auto field : {"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) {
+  auto take_back = [&](std::string_view field) {
     if (const auto* value = before.if_contains(field)) {
       metadata[field] = *value;
     } else {
       metadata.erase(field);
     }
+  };
+  auto is_said = [&](std::string_view field) {
+    const auto* value = metadata.if_contains(field);
+    return value && !value->is_null() && !(value->is_string() && value->get_string().empty());
+  };
+  take_back("generation");
+  // What may not change is as it was when nothing is said of it; what is said of it is for check_metadata_update.
+  for (auto field : {"uid", "deletionGracePeriodSeconds"}) {
+    if (!is_said(field)) take_back(field);
   }
+  if (before.contains("deletionTimestamp") || !is_said("deletionTimestamp")) take_back("deletionTimestamp");
   metadata.erase("selfLink");
   metadata["creationTimestamp"] = before.at("creationTimestamp");
   if (const auto* prefix = before.if_contains("generateName"); prefix && !metadata.contains("generateName")) {
@@ -200,6 +221,11 @@ Result<void> match_location(const Call& call, json::Value& object, bool name_req
   return {};
 }
 
+Result<void> check_revision_text(std::string_view revision) {
+  if (revision.find_first_not_of("0123456789") == std::string_view::npos) return {};
+  return unforeseen(fmt::format("metadata.resourceVersion: {} is no version that a server gave out", quoted(revision)));
+}
+
 std::vector<Cause> check_metadata(const Call& call, const json::Value& object) {
   std::vector<Cause> causes;
   const auto& metadata = object.at("metadata");
@@ -214,12 +240,12 @@ std::vector<Cause> check_metadata(const Call& call, const json::Value& object) {
 
 std::vector<Cause> check_metadata_update(const json::Value& object, const json::Value& old) {
   std::vector<Cause> causes;
-  for (std::string_view field : {"name", "namespace", "uid"}) {
+  for (std::string_view field : {"name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
     const auto* now = json::find(object, {"metadata", field});
-    const auto* before = json::find(old, {"metadata", field});
-    if (same(now, before)) continue;
-    auto shown = now && now->is_string() ? std::string_view(now->get_string()) : std::string_view();
-    causes.push_back(invalid_value(fmt::format("metadata.{}", field), shown, "field is immutable"));
+    if (same(now, json::find(old, {"metadata", field}))) continue;
+    causes.push_back(Cause{"FieldValueInvalid",
+                           fmt::format("Invalid value: {}: field is immutable", now ? shown(*now) : "\"\""),
+                           fmt::format("metadata.{}", field)});
   }
   // Once an object is being deleted, the set of those who still want a say can only shrink.
   if (json::find(old, {"metadata", "deletionTimestamp"})) {

@@ -119,8 +119,9 @@ Result<WriteOptions> read_write_options(const Call& call) {
 
 Result<DeleteOptions> read_delete_options(const Call& call) {
   if (!call.body.empty()) {
-    GW_TRY(auto parsed, read_body(call, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"));
-    return delete_options_of(parsed.value);
+    auto parsed = read_body(call, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+    if (parsed) return delete_options_of(parsed->value);
+    return parsed.error().reason == Reason::kBadRequest ? unforeseen(parsed.error().message) : parsed.error();
   }
   DeleteOptions options;
   std::vector<Cause> causes;

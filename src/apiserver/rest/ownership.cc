@@ -1,20 +1,39 @@
 #include "apiserver/rest/ownership.h"
 
+#include <algorithm>
+
 #include "apiserver/rest/decode.h"
 #include "json/field_set.h"
 #include "json/managed_fields.h"
+#include "json/schema_decode.h"
 
 namespace gangway::apiserver {
 namespace {
 
+const json::FieldSet& kept_by_status(KeptMetadata metadata) {
+  static const auto spec = json::FieldSet::of_fields({{"spec"}});
+  static const auto and_labels = json::FieldSet::of_fields({{"spec"}, {"metadata", "labels"}});
+  static const auto and_owners = json::FieldSet::of_fields({{"spec"}, {"metadata", "ownerReferences"}});
+  static const auto and_metadata = json::FieldSet::of_fields({{"spec"}, {"metadata"}});
+  switch (metadata) {
+    case KeptMetadata::kNone:
+      return spec;
+    case KeptMetadata::kLabels:
+      return and_labels;
+    case KeptMetadata::kOwners:
+      return and_owners;
+    case KeptMetadata::kAll:
+      break;
+  }
+  return and_metadata;
+}
+
 // What an endpoint puts back to what it was, so that nobody comes to own it there.
 const json::FieldSet* reset_fields(const Call& call) {
   static const auto status = json::FieldSet::of_fields({{"status"}});
-  static const auto spec = json::FieldSet::of_fields({{"spec"}});
-  static const auto all_but_status = json::FieldSet::of_fields({{"spec"}, {"metadata"}});
   if (!call.version->status_subresource) return nullptr;
   if (call.info.subresource.empty()) return &status;
-  if (call.info.subresource == "status") return call.kind->strategy->status_keeps_metadata ? &all_but_status : &spec;
+  if (call.info.subresource == "status") return &kept_by_status(call.kind->strategy->status_keeps);
   return nullptr;
 }
 
@@ -30,9 +49,38 @@ json::FieldWrite field_write(const Call& call, const WriteOptions& options) {
   return write;
 }
 
+// Managers are followed in the versions they wrote in. An object with a field that one of these does not describe
+// cannot be, and Kubernetes then lets go of all its managers.
+bool can_be_followed(const Call& call, const json::Value& old, const json::Value& object) {
+  if (!call.kind->custom || call.kind->versions.size() < 2) return true;
+  const auto* managed = json::find(old, {"metadata", "managedFields"});
+  if (!managed || !managed->is_array()) return true;
+  return std::none_of(managed->get_array().begin(), managed->get_array().end(), [&](const json::Value& entry) {
+    auto written_in = json::string_at(entry, {"apiVersion"});
+    const auto* version = call.kind->version(written_in.substr(written_in.find('/') + 1));
+    return version && version != call.version &&
+           !json::unknown_fields(object, *version->schema, json::Dialect::kCustom).empty();
+  });
+}
+
 }  // namespace
 
+json::FieldWrite field_write_of(const Call& call, const WriteOptions& options, const BodyType& type) {
+  json::FieldWrite write;
+  write.schema = type.schema;
+  write.empty = &type.empty;
+  write.manager = options.manager;
+  write.subresource = call.info.subresource;
+  write.api_version = type.api_version;
+  write.now = call.now;
+  return write;
+}
+
 void own_fields_of_update(const Call& call, const WriteOptions& options, const json::Value* old, json::Value& object) {
+  if (old && !can_be_followed(call, *old, object)) {
+    json::object_at(object, {"metadata"}).erase("managedFields");
+    return;
+  }
   json::track_update(old ? *old : call.version->empty, object, field_write(call, options));
 }
 

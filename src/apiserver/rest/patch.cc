@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "apiserver/rest/decode.h"
+#include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
 #include "base/quote.h"
 #include "json/json_patch.h"
 #include "json/merge_patch.h"
+#include "json/schema_decode.h"
 #include "json/strategic_merge.h"
 #include "json/yaml.h"
 
@@ -24,9 +26,12 @@ constexpr std::string_view kApplyYaml = "application/apply-patch+yaml";
 Error unsupported(const KindInfo& kind) {
   Error error;
   error.reason = Reason::kUnsupportedMediaType;
-  error.message =
-      fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}{}",
-                  kJsonPatch, kMergePatch, kind.custom ? "" : std::string(kStrategicPatch) + ", ", kApplyYaml);
+  error.message = "415: Unsupported Media Type";
+  if (kind.custom) {
+    error.message =
+        fmt::format("the body of the request was in an unknown format - accepted media types include: {}, {}, {}",
+                    kJsonPatch, kMergePatch, kApplyYaml);
+  }
   return error;
 }
 
@@ -50,8 +55,14 @@ Result<void> check_apply_options(const Call& call) {
 Result<void> check_applied_identity(const Call& call, const json::Value& applied) {
   auto version = json::string_at(applied, {"apiVersion"});
   auto expected = group_version(call.kind->group, call.version->name);
+  auto expected_kind = std::string_view(call.kind->kind);
+  // Some subresources speak a kind of their own: .../scale takes a Scale.
+  if (const auto* spoken = call.version->subresource(call.info.subresource); spoken && !spoken->version.empty()) {
+    expected = group_version(spoken->group, spoken->version);
+    expected_kind = spoken->kind;
+  }
   auto kind = json::string_at(applied, {"kind"});
-  if (version != expected || kind != call.kind->kind) {
+  if (version != expected || kind != expected_kind) {
     auto slash = version.find('/');
     auto named = slash == std::string_view::npos ? "/" + std::string(version) : std::string(version);
     return bad_request(fmt::format("invalid object type: {}, Kind={}", named, kind));
@@ -89,13 +100,29 @@ Error about_patch(const json::Value& patched, PatchType type, Error error) {
                         fmt::format("Invalid value: {}: {}", quoted(json::serialize(patched)), told), "patch"}});
 }
 
-Result<json::Value> patched(const Call& call, const Patch& patch, const json::Value& old) {
+Result<json::Value> patched(const Patch& patch, const json::Value& old, const json::Schema* schema) {
   if (patch.type == PatchType::kJson) return json::apply_json_patch(old, patch.body);
-  if (patch.type == PatchType::kStrategic)
-    return json::apply_strategic_merge_patch(old, patch.body, call.version->schema);
+  if (patch.type == PatchType::kStrategic) return json::apply_strategic_merge_patch(old, patch.body, schema);
   auto object = old;
   json::apply_merge_patch(object, patch.body);
   return object;
+}
+
+// The members of the object that the patch concerns; nothing: any of them.
+std::optional<std::vector<std::string>> concerned_members(const Patch& patch) {
+  if (patch.type != PatchType::kMerge && patch.type != PatchType::kStrategic) return std::nullopt;
+  std::vector<std::string> members;
+  for (const auto& [key, value] : patch.body.as_object()) {
+    if (key.starts_with('$')) return std::nullopt;  // a directive about the object as a whole
+    members.emplace_back(key);
+  }
+  return members;
+}
+
+Result<void> conform_outcome(Call& call, const WriteOptions& options, const Patch& patch, json::Value& object) {
+  auto members = call.kind->custom ? std::nullopt : concerned_members(patch);
+  if (!members) return conform(call, options, patch.duplicates, object);
+  return conform_patched(call, options, patch.duplicates, object, *members);
 }
 
 }  // namespace
@@ -131,11 +158,19 @@ Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch&
     GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
     return apply_configuration(call, options, &old, applied);
   }
-  GW_TRY(auto object, patched(call, patch, old));
+  GW_TRY(auto object, patched(patch, old, call.version->schema));
   if (!object.is_object()) return bad_request("the patched object is not an object any more");
-  auto conforming = conform(call, options, patch.duplicates, object);
+  auto conforming = conform_outcome(call, options, patch, object);
   if (!conforming) return about_patch(object, patch.type, std::move(conforming.error()));
   return Edited{std::move(object), false};
+}
+
+Result<json::Value> patch_document(const Patch& patch, const json::Value& old, const json::Schema& schema) {
+  GW_TRY(auto document, patched(patch, old, &schema));
+  if (!document.is_object()) return bad_request("the patched object is not an object any more");
+  if (auto problem = json::check_types(document, schema))
+    return about_patch(document, patch.type, bad_request(*problem));
+  return document;
 }
 
 Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const Patch& patch) {
@@ -145,13 +180,15 @@ Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const P
         *call.kind, call.info.name,
         fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found", uid));
   }
-  if (!json::string_at(applied, {"metadata", "resourceVersion"}).empty()) return not_found(*call.kind, call.info.name);
+  GW_CHECKED(check_revision_text(json::string_at(applied, {"metadata", "resourceVersion"})));
   if (auto name = json::string_at(applied, {"metadata", "name"}); !name.empty() && name != call.info.name) {
     return bad_request(
         fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, call.info.name));
   }
   GW_CHECKED(conform_applied(call, options, patch.duplicates, applied));
-  json::object_at(applied, {"metadata"})["name"] = call.info.name;
+  auto& metadata = json::object_at(applied, {"metadata"});
+  metadata["name"] = call.info.name;
+  metadata.erase("resourceVersion");
   return apply_configuration(call, options, nullptr, applied);
 }
 

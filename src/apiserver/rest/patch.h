@@ -23,6 +23,10 @@ Result<Patch> read_patch(const Call& call, const WriteOptions& options);
 // `old` with the patch applied, conforming to the call's version.
 Result<Edited> apply_patch(Call& call, const WriteOptions& options, const Patch& patch, const json::Value& old);
 
+// The same for a document that is not of the call's kind (a Scale), and for patches other than applies. What is wrong
+// with the outcome is wrong with the patch.
+Result<json::Value> patch_document(const Patch& patch, const json::Value& old, const json::Schema& schema);
+
 // An apply to a name that does not exist creates it.
 Result<Edited> apply_to_nothing(Call& call, const WriteOptions& options, const Patch& patch);
 

@@ -6,10 +6,13 @@
 #include <iterator>
 
 #include "api/metadata.h"
+#include "apiserver/auth/node_restriction.h"
+#include "apiserver/rest/custom_resource.h"
 #include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/ownership.h"
 #include "apiserver/status.h"
 #include "json/arena.h"
+#include "json/schema_prune.h"
 #include "json/schema_validate.h"
 
 namespace gangway::apiserver {
@@ -41,7 +44,7 @@ Result<void> check_namespace_life(const Call& call, const json::Value& object, c
 
 // A definition on its way out takes no new objects, so that the last of them can be found.
 Result<void> check_definition_life(const Call& call, const store::Root& state) {
-  if (!call.kind->custom) return {};
+  if (call.kind->built_in) return {};
   auto definition =
       state.get({"customresourcedefinitions.apiextensions.k8s.io", {"", call.kind->qualified_resource()}});
   if (!definition || !definition.header->deleting_since) return {};
@@ -61,36 +64,42 @@ void set_generation(json::Value& object, const json::Value* old, GenerationRule 
   const auto* generation = json::find(*old, {"metadata", "generation"});
   std::int64_t number = generation && generation->is_int64() ? generation->get_int64() : 0;
   bool changed = false;
-  auto differs = [&](std::string_view field) {
-    const auto* a = object.as_object().if_contains(field);
-    const auto* b = old->as_object().if_contains(field);
+  auto differs = [&](std::initializer_list<std::string_view> path) {
+    const auto* a = json::find(object, path);
+    const auto* b = json::find(*old, path);
     return (a == nullptr) != (b == nullptr) || (a && !json::equal(*a, *b));
   };
   if (rule == GenerationRule::kSpec || rule == GenerationRule::kSpecOrAnnotations) {
-    changed = differs("spec");
-    if (rule == GenerationRule::kSpecOrAnnotations) {
-      const auto* now = json::find(object, {"metadata", "annotations"});
-      const auto* before = json::find(*old, {"metadata", "annotations"});
-      changed |= (now == nullptr) != (before == nullptr) || (now && !json::equal(*now, *before));
-    }
+    changed = differs({"spec"});
+    if (rule == GenerationRule::kSpecOrAnnotations) changed |= differs({"metadata", "annotations"});
   } else {
     auto counts = [](std::string_view key) {
       return key != "metadata" && key != "status" && key != "apiVersion" && key != "kind";
     };
-    for (const auto& [key, value] : object.as_object()) changed |= counts(key) && differs(key);
-    for (const auto& [key, value] : old->as_object()) changed |= counts(key) && differs(key);
+    for (const auto& [key, value] : object.as_object()) changed |= counts(key) && differs({key});
+    for (const auto& [key, value] : old->as_object()) changed |= counts(key) && differs({key});
+    if (rule == GenerationRule::kContentOrLabels) changed |= differs({"metadata", "labels"});
   }
   metadata["generation"] = changed ? number + 1 : number;
 }
 
+// The group that messages about an object name: that of the kind it is stored as ("events" for events.events.k8s.io).
+std::string_view stored_group(const KindInfo& kind) {
+  std::string_view name = kind.storage_name;
+  auto dot = name.find('.');
+  return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
+}
+
 Result<void> validate(Call& call, Review& review) {
+  if (call.kind->custom) GW_CHECKED(check_own_type(*call.kind, *call.version, review.object));
   auto causes = check_metadata(call, review.object);
   if (review.old) {
     auto more = check_metadata_update(review.object, *review.old);
     causes.insert(causes.end(), more.begin(), more.end());
   }
-  auto by_schema = json::validate(review.object, *call.version->schema,
-                                  call.kind->custom ? json::Dialect::kCustom : json::Dialect::kBuiltin, review.old);
+  auto by_schema = call.kind->custom
+                       ? check_custom_resource(*call.version, review.subresource, review.object, review.old)
+                       : json::validate(review.object, *call.version->schema, json::Dialect::kBuiltin);
   causes.insert(causes.end(), by_schema.begin(), by_schema.end());
   if (call.kind->strategy->validate) call.kind->strategy->validate(review);
   causes.insert(causes.end(), review.causes.begin(), review.causes.end());
@@ -98,7 +107,7 @@ Result<void> validate(Call& call, Review& review) {
     call.warnings.insert(call.warnings.end(), review.warnings.begin(), review.warnings.end());
     return {};
   }
-  return invalid(call.kind->group, call.kind->kind, json::string_at(review.object, {"metadata", "name"}),
+  return invalid(stored_group(*call.kind), call.kind->kind, json::string_at(review.object, {"metadata", "name"}),
                  std::move(causes));
 }
 
@@ -117,7 +126,8 @@ Prepared preview_of(const Call& call, json::Value object, bool created) {
 Result<void> check_preconditions(const Call& call, const json::Value& object, const json::Value& old) {
   auto uid = json::string_at(object, {"metadata", "uid"});
   auto old_uid = json::string_at(old, {"metadata", "uid"});
-  if (!uid.empty() && uid != old_uid) {
+  // A patch with another uid wants to change it, a whole object with another one means another object.
+  if (call.info.verb == "update" && !uid.empty() && uid != old_uid) {
     return conflict(*call.kind, call.info.name,
                     fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, old_uid));
   }
@@ -128,11 +138,32 @@ Result<void> check_preconditions(const Call& call, const json::Value& object, co
                    {Cause{"FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
                           "metadata.resourceVersion"}});
   }
+  GW_CHECKED(check_revision_text(revision));
   if (revision != json::string_at(old, {"metadata", "resourceVersion"})) {
     return conflict(*call.kind, call.info.name,
                     "the object has been modified; please apply your changes to the latest version and try again");
   }
   return {};
+}
+
+// Makes `now` what it was before, but for what is `left_alone`. Most of it is the same already, and comparing is
+// cheaper than copying.
+template <class LeftAlone>
+void restore(json::Object& now, const json::Object& before, const LeftAlone& left_alone) {
+  std::vector<std::string> added;
+  for (const auto& [key, value] : now) {
+    if (!left_alone(key) && !before.contains(key)) added.emplace_back(key);
+  }
+  for (const auto& key : added) now.stable_erase(now.find(key));
+  for (const auto& [key, value] : before) {
+    if (left_alone(key)) continue;
+    auto* mine = now.if_contains(key);
+    if (!mine) {
+      now.emplace(key, value);
+    } else if (!json::equal(*mine, value)) {
+      *mine = value;
+    }
+  }
 }
 
 // The main endpoint cannot change a status, /status cannot change anything else.
@@ -149,21 +180,14 @@ void separate_status(const Call& call, json::Value& object, const json::Value& o
     return;
   }
   if (call.info.subresource != "status") return;
-  auto status = fields.contains("status") ? std::optional(std::move(fields["status"])) : std::nullopt;
-  auto metadata = std::move(fields["metadata"]);
-  auto managed =
-      json::find(metadata, {"managedFields"}) ? std::optional(*json::find(metadata, {"managedFields"})) : std::nullopt;
-  fields = old.as_object();
-  if (status) {
-    fields["status"] = std::move(*status);
-  } else {
-    fields.erase("status");
-  }
-  if (!call.kind->strategy->status_keeps_metadata) {
-    fields["metadata"] = std::move(metadata);
-  } else if (managed) {
-    fields["metadata"].as_object()["managedFields"] = std::move(*managed);
-  }
+  const auto& before = old.as_object();
+  restore(fields, before, [](std::string_view key) { return key == "status" || key == "metadata"; });
+  auto kept = call.kind->strategy->status_keeps;
+  if (kept == KeptMetadata::kNone || !before.contains("metadata")) return;
+  restore(json::object_at(object, {"metadata"}), before.at("metadata").as_object(), [kept](std::string_view key) {
+    if (kept == KeptMetadata::kAll) return key == "managedFields";
+    return key != (kept == KeptMetadata::kLabels ? "labels" : "ownerReferences");
+  });
 }
 
 // Whether an object that is being deleted has now lost its last reason to stay.
@@ -176,6 +200,11 @@ bool may_go(const json::Value& object) {
 }
 
 }  // namespace
+
+Result<void> check_node(const Call& call, const store::Root& state, const json::Value* old, const json::Value* now) {
+  if (!node_of(call.user)) return {};
+  return check_node_write(attributes_of(call), old, now, StoreNodeFacts(state));
+}
 
 Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& policy) {
   auto may = [&call, &policy](std::string_view verb, std::string_view group, std::string_view resource,
@@ -204,6 +233,10 @@ Result<json::Value> open_version(const Call& call, const api::Version& version, 
 api::Draft close_object(const Call& call, json::Value object) {
   object.as_object().erase("apiVersion");
   object.as_object().erase("kind");
+  // A field that only this version describes has no place in the one that is stored.
+  if (const auto& stored = call.kind->storage_version(); call.kind->custom && &stored != call.version) {
+    json::prune(object, *stored.schema, stored.object_meta);
+  }
   if (call.kind->strategy->to_storage) call.kind->strategy->to_storage(object);
   return draft_of(*call.kind, object);
 }
@@ -237,6 +270,7 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
   GW_CHECKED(match_location(call, object, false));
   if (!json::string_at(object, {"metadata", "resourceVersion"}).empty())
     return unforeseen("resourceVersion should not be set on objects to be created");
+  GW_CHECKED(check_node(call, state, nullptr, &object));
   begin_life(object, call.now, env.entropy);
   if (!managed_fields_done) own_fields_of_update(call, options, nullptr, object);
   auto policy = env.policy();
@@ -256,6 +290,7 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
       return already_exists(*call.kind, name);
     return preview_of(call, std::move(object), true);
   }
+  if (strategy.conclude) strategy.conclude(review);
   Prepared prepared;
   prepared.created = true;
   std::vector<store::Write> claims;
@@ -278,6 +313,7 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
   auto& object = edited.object;
   GW_CHECKED(match_location(call, object, true));
   GW_CHECKED(check_preconditions(call, object, old));
+  GW_CHECKED(check_node(call, state, &old, &object));
   keep_identity(object, old);
   if (!edited.managed_fields_done) own_fields_of_update(call, options, &old, object);
   auto policy = env.policy();
@@ -287,14 +323,16 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
   if (strategy.admit) GW_CHECKED(strategy.admit(review));
   separate_status(call, object, old);
   if (strategy.prepare) strategy.prepare(review);
-  // A binding is a decision about the pod, not a change of what was asked for.
-  if (call.info.subresource != "binding") set_generation(object, &old, strategy.generation);
+  // A binding or a report is no change of what was asked for.
+  if (call.info.subresource != "binding" && call.info.subresource != "status")
+    set_generation(object, &old, strategy.generation);
   GW_CHECKED(validate(call, review));
   if (options.dry_run) {
     object.as_object()["metadata"].as_object()["resourceVersion"] =
         json::string_at(old, {"metadata", "resourceVersion"});
     return preview_of(call, std::move(object), false);
   }
+  if (strategy.conclude) strategy.conclude(review);
   Prepared prepared;
   json::object_at(object, {"metadata"})["resourceVersion"] = json::string_at(old, {"metadata", "resourceVersion"});
   if (json::equal(object, old)) {
@@ -302,6 +340,8 @@ Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const E
     return prepared;
   }
   auto effect = may_go(object) ? store::Write::Effect::kDelete : store::Write::Effect::kPut;
+  // Who takes the last finalizer away is shown what became of the version that they changed.
+  if (effect == store::Write::Effect::kDelete) prepared.shown = preview_of(call, object, false).preview;
   std::vector<store::Write> claims;
   add_claims(*call.kind, &old, effect == store::Write::Effect::kPut ? &object : nullptr, claims);
   auto draft = close_object(call, std::move(object));

@@ -22,6 +22,7 @@ struct Prepared {
   std::vector<store::Write> writes;  // one transaction; the first is the object that is answered
   api::Version unchanged;            // the write would change nothing: this is what is there
   api::Version preview;              // dry run
+  api::Version shown;                // not empty: the answer, in place of what the first write makes
   bool created = false;
   bool gone = false;  // the object is no more after this write
 };
@@ -44,8 +45,14 @@ Result<Prepared> prepare_create(Call& call, const WriteOptions& options, json::V
 Result<Prepared> prepare_update(Call& call, const WriteOptions& options, const Edit& edit, const store::Root& state,
                                 const PrepareEnv& env);
 
+// `last_words` may still edit an object that is to go; watchers of one that takes its time see it.
 Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, const api::ObjectName& name,
-                                const store::Root& state, const PrepareEnv& env);
+                                const store::Root& state, const PrepareEnv& env,
+                                const std::function<void(json::Value& object)>& last_words = {});
+
+// What a node may not write although it may write such objects. `old` is null on create, `now` on delete; for a request
+// of its own kind (a token, an eviction) `now` is that. Free for all who are not nodes.
+Result<void> check_node(const Call& call, const store::Root& state, const json::Value* old, const json::Value* now);
 
 // What strategies may know about a write. `policy` must outlive it.
 Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& policy);

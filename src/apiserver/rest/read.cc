@@ -1,6 +1,7 @@
 // Resources: get and list.
 #include <fmt/format.h>
 
+#include "apiserver/rest/history.h"
 #include "apiserver/rest/list_options.h"
 #include "apiserver/rest/resources.h"
 #include "apiserver/status.h"
@@ -24,24 +25,20 @@ Error expired(std::string message) {
   return error;
 }
 
-// The state a list shows: that of its token, the exact one it asks for, or the newest.
-Result<std::shared_ptr<const store::Root>> state_for(const ListOptions& options,
-                                                     const std::optional<ContinuePoint>& point,
-                                                     const std::shared_ptr<const store::Root>& newest,
-                                                     PagedRoots& paged, WallTime now) {
-  if (point) {
-    if (point->revision == newest->revision()) return newest;
-    if (auto held = paged.find(point->revision, now)) return held;
-    return expired(
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-        "without the continue parameter.");
-  }
-  if (!options.revision || *options.revision == 0) return newest;
-  if (*options.revision > newest->revision()) return too_large(*options.revision, newest->revision());
+constexpr auto kTokenExpired =
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter.";
+constexpr auto kRevisionExpired = "The resourceVersion for the provided list is too old.";
+
+// The earlier revision that a list asks for, by its token or outright; none: the newest will do.
+Result<std::optional<api::Revision>> revision_asked_for(const ListOptions& options,
+                                                        const std::optional<ContinuePoint>& point,
+                                                        api::Revision newest) {
+  auto wanted = point ? point->revision : options.revision.value_or(0);
+  if (wanted == 0 || wanted == newest) return std::optional<api::Revision>();
+  if (wanted > newest) return point ? expired(kTokenExpired) : too_large(wanted, newest);
   bool exact = options.match == RevisionMatch::kExact || (options.match == RevisionMatch::kUnset && options.limit > 0);
-  if (!exact || *options.revision == newest->revision()) return newest;
-  if (auto held = paged.find(*options.revision, now)) return held;
-  return expired(fmt::format("The resourceVersion for the provided list is too old."));
+  return point || exact ? std::optional(wanted) : std::nullopt;
 }
 
 struct Walk {
@@ -100,20 +97,28 @@ void Resources::list(const CallPtr& call, const Done& done) {
     if (!decoded) return done(decoded.error());
     point = std::move(*decoded);
   }
-  auto state = state_for(*options, point, store_.root(), paged_roots_, call->now);
-  if (!state) return done(state.error());
+  auto root = store_.root();
+  auto earlier = revision_asked_for(*options, point, root->revision());
+  if (!earlier) return done(earlier.error());
+  auto held = *earlier ? paged_roots_.find(**earlier, call->now) : nullptr;
+  if (held) root = held;
+  store::ObjectMap objects = root->objects(call->kind->storage_name);
+  if (*earlier && !held) {
+    auto past = objects_as_of(store_, *root, call->kind->storage_name, **earlier);
+    if (!past) return done(expired(point ? kTokenExpired : kRevisionExpired));
+    objects = std::move(*past);
+  }
 
   const auto& selection = options->selection;
-  const auto& objects = (*state)->objects(call->kind->storage_name);
   ListAnswer answer;
-  answer.revision = (*state)->revision();
+  answer.revision = earlier->value_or(root->revision());
   auto limit = static_cast<std::size_t>(options->limit);
   for (auto [at, end] = walk_of(objects, selection, point); at != end; ++at) {
     if (!selection.matches(*at->header)) continue;
     if (limit > 0 && answer.items.size() == limit) {
       answer.continue_token = encode_continue({answer.revision, at->header->name});
       if (selection.selects_all()) answer.remaining = remaining_after(objects, selection, at->header->name);
-      paged_roots_.hold(*state, call->now);
+      if (root->revision() == answer.revision) paged_roots_.hold(root, call->now);
       break;
     }
     answer.items.push_back(*at);

@@ -1,6 +1,7 @@
 // Resources: delete and deletecollection.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "apiserver/rest/metadata_rules.h"
@@ -38,6 +39,12 @@ Result<void> check_preconditions(const Call& call, const DeleteOptions& options,
   return {};
 }
 
+bool names_policy(const json::Value& finalizer) {
+  if (!finalizer.is_string()) return false;
+  std::string_view name = finalizer.get_string();
+  return name == kOrphan || name == kForeground;
+}
+
 // The garbage collector learns from a finalizer what should become of the dependents.
 void set_propagation_finalizer(json::Value& object, Propagation propagation) {
   if (propagation == Propagation::kDefault) return;
@@ -45,8 +52,7 @@ void set_propagation_finalizer(json::Value& object, Propagation propagation) {
   json::Array kept;
   if (const auto* finalizers = metadata.if_contains("finalizers"); finalizers && finalizers->is_array()) {
     for (const auto& finalizer : finalizers->get_array()) {
-      auto name = finalizer.is_string() ? std::string_view(finalizer.get_string()) : std::string_view();
-      if (name != kOrphan && name != kForeground) kept.push_back(finalizer);
+      if (!names_policy(finalizer)) kept.push_back(finalizer);
     }
   }
   if (propagation == Propagation::kOrphan) kept.emplace_back(kOrphan);
@@ -56,6 +62,23 @@ void set_propagation_finalizer(json::Value& object, Propagation propagation) {
   } else {
     metadata["finalizers"] = std::move(kept);
   }
+}
+
+bool says_propagation(const json::Value& object) {
+  const auto* finalizers = json::find(object, {"metadata", "finalizers"});
+  if (!finalizers || !finalizers->is_array()) return false;
+  return std::any_of(finalizers->get_array().begin(), finalizers->get_array().end(), names_policy);
+}
+
+// What is asked for, or what the object has said since an earlier delete, or what its kind does.
+Propagation propagation_of(const DeleteOptions& options, const Strategy& strategy, const json::Value& object) {
+  if (options.propagation != Propagation::kDefault || strategy.orphans_by_default.empty()) return options.propagation;
+  return says_propagation(object) ? Propagation::kDefault : Propagation::kOrphan;
+}
+
+void warn_of_orphans(Call& call, const DeleteOptions& options) {
+  auto warning = call.kind->strategy->orphans_by_default;
+  if (options.propagation == Propagation::kDefault && !warning.empty()) call.warnings.emplace_back(warning);
 }
 
 bool stays(const json::Value& object, std::int64_t grace) {
@@ -71,6 +94,12 @@ bool mark_deleted(const Call& call, json::Value& object, std::int64_t grace) {
       before && metadata.contains("deletionTimestamp")) {
     if (before->is_int64() && before->get_int64() <= grace) return false;
   }
+  if (call.kind->strategy->bare_deletion_mark) {
+    if (!first) return false;
+    metadata["deletionTimestamp"] = to_rfc3339(call.now);
+    if (call.kind->strategy->on_delete) call.kind->strategy->on_delete(object);
+    return true;
+  }
   metadata["deletionTimestamp"] = to_rfc3339(call.now + std::chrono::seconds(grace));
   metadata["deletionGracePeriodSeconds"] = grace;
   if (auto* generation = metadata.if_contains("generation"); first && generation && generation->is_int64()) {
@@ -83,12 +112,14 @@ bool mark_deleted(const Call& call, json::Value& object, std::int64_t grace) {
 }  // namespace
 
 Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, const api::ObjectName& name,
-                                const store::Root& state, const PrepareEnv& env) {
+                                const store::Root& state, const PrepareEnv& env,
+                                const std::function<void(json::Value& object)>& last_words) {
   auto current = state.get({call.kind->storage_name, name});
   if (!current) return not_found(*call.kind, name.name);
   GW_CHECKED(check_preconditions(call, options, *current.header));
   json::Arena arena;
   GW_TRY(auto object, open_version(call, current, arena.storage()));
+  GW_CHECKED(check_node(call, state, &object, nullptr));
   auto before = object;
   if (call.kind->strategy->admit) {
     auto policy = env.policy();
@@ -96,8 +127,9 @@ Result<Prepared> prepare_remove(const Call& call, const DeleteOptions& options, 
     Review review{Operation::kDelete, *call.kind, call.info.subresource, &before, object, facts, {}, {}};
     GW_CHECKED(call.kind->strategy->admit(review));
   }
-  set_propagation_finalizer(object, options.propagation);
+  if (last_words) last_words(object);
   const auto* strategy = call.kind->strategy;
+  set_propagation_finalizer(object, propagation_of(options, *strategy, object));
   auto grace = strategy->grace_seconds ? strategy->grace_seconds(object, options.grace_seconds) : 0;
   bool marked = mark_deleted(call, object, grace);
 
@@ -139,6 +171,7 @@ Answer delete_answer(const Call& call, Answer answer, bool gone) {
 void Resources::remove(const CallPtr& call, const Done& done) {
   auto options = read_delete_options(*call);
   if (!options) return done(options.error());
+  warn_of_orphans(*call, *options);
   auto gone = std::make_shared<bool>(false);
   commit(
       call,
@@ -156,6 +189,7 @@ void Resources::remove(const CallPtr& call, const Done& done) {
 void Resources::remove_collection(const CallPtr& call, const Done& done) {
   auto options = read_delete_options(*call);
   if (!options) return done(options.error());
+  warn_of_orphans(*call, *options);
   // The selection is that of a list; deletes take no page limit.
   auto selected = select(*call, *store_.root());
   if (!selected) return done(selected.error());
@@ -175,9 +209,7 @@ void Resources::remove_collection(const CallPtr& call, const Done& done) {
         },
         [progress, done, version](Result<Answer> answer) {
           if (answer) {
-            // What is gone is shown as it was; what stays for a while, as it is now.
-            auto& now = std::get<ObjectAnswer>(answer->content).object;
-            progress->deleted.items.push_back(now.header->deleting_since ? std::move(now) : version);
+            progress->deleted.items.push_back(version);  // as it was when it was chosen
           } else if (answer.error().reason != Reason::kNotFound && !progress->error) {
             progress->error = answer.error();
           }

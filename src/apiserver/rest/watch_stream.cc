@@ -7,6 +7,7 @@
 #include "apiserver/rest/encode.h"
 #include "apiserver/rest/prepare.h"
 #include "apiserver/rest/resources.h"
+#include "apiserver/rest/watch_socket.h"
 #include "apiserver/status.h"
 
 namespace gangway::apiserver {
@@ -213,6 +214,8 @@ void Resources::watch(const CallPtr& call, const Done& done) {
   }
   auto stream = open_watch(call, store_, watch_frames_);
   if (!stream) return done(stream.error());
+  if (call->upgrade && wants_websocket(*call->upgrade))
+    return done(Answer{101, ResponseAnswer{watch_as_websocket(*call->upgrade, std::move(*stream), call->here)}});
   done(Answer{200, StreamAnswer{std::move(*stream)}});
 }
 

@@ -38,16 +38,18 @@ void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& 
   GW_CHECK(!prepared->writes.empty());
 
   auto created = prepared->created;
+  auto shown = prepared->shown;
   auto writes = std::make_shared<std::vector<store::Write>>(std::move(prepared->writes));
-  api_loop_.post([this, call, prepare, attempt, done, created, writes, warnings_before] {
+  api_loop_.post([this, call, prepare, attempt, done, created, shown, writes, warnings_before] {
     auto key = writes->front().key;
     auto durability = call->kind->durability;
     store_.commit(
         std::move(*writes), durability,
-        [this, call, prepare, attempt, done, created, key, warnings_before](Result<store::Committed> committed) {
-          call->here.post([this, call, prepare, attempt, done, created, key, warnings_before,
+        [this, call, prepare, attempt, done, created, shown, key, warnings_before](Result<store::Committed> committed) {
+          call->here.post([this, call, prepare, attempt, done, created, shown, key, warnings_before,
                            committed = std::move(committed)]() mutable {
-            if (committed) return done(Answer{created ? 201 : 200, object_answer(committed->versions.front())});
+            if (committed)
+              return done(Answer{created ? 201 : 200, object_answer(shown ? shown : committed->versions.front())});
             auto reason = committed.error().reason;
             // What exists may also be a claim (an address, a port) that the next attempt will not make again.
             if (reason == Reason::kAlreadyExists && store_.head()->get(key))

@@ -1,24 +1,10 @@
 #include "apiserver/strategies/address.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace gangway::apiserver {
-
-std::optional<Address> parse_address(std::string_view text) {
-  Address address;
-  std::string terminated(text);
-  if (inet_pton(AF_INET, terminated.c_str(), address.bytes.data()) == 1) return address;
-  address.is_v4 = false;
-  if (inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1) return address;
-  return std::nullopt;
-}
-
-std::string v4_text(std::uint32_t number) {
-  return fmt::format("{}.{}.{}.{}", number >> 24, number >> 16 & 255, number >> 8 & 255, number & 255);
-}
 
 bool check_address(const Field& field) {
   if (parse_address(field.text())) return true;
@@ -28,7 +14,7 @@ bool check_address(const Field& field) {
 
 void check_reachable(const Field& field) {
   auto address = parse_address(field.text());
-  if (!address) return;
+  if (!address) return field.invalid("must be a valid IP address");
   const auto& b = address->bytes;
   bool v4 = address->is_v4;
   auto zeros_until = [&](std::size_t end) {

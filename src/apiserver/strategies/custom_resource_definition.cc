@@ -43,7 +43,7 @@ struct Taken {
 Taken names_of_others(const Registry& registry, std::string_view group, std::string_view own_plural) {
   Taken taken;
   for (const auto& kind : registry.kinds()) {
-    if (kind->group != group || (kind->custom && kind->plural == own_plural)) continue;
+    if (kind->group != group || (!kind->built_in && kind->plural == own_plural)) continue;
     taken.resources.insert(kind->plural);
     taken.resources.insert(kind->singular);
     taken.resources.insert(kind->short_names.begin(), kind->short_names.end());
@@ -93,10 +93,11 @@ void remember_stored_version(json::Value& definition) {
     const auto* flag = json::find(version, {"storage"});
     if (storage.empty() && flag && flag->is_bool() && flag->get_bool()) storage = json::string_at(version, {"name"});
   }
+  if (storage.empty()) return;
   auto& list = json::object_at(definition, {"status"})["storedVersions"];
   if (!list.is_array()) list = json::Array();
   auto& stored = list.get_array();
-  if (storage.empty() || std::find(stored.begin(), stored.end(), json::Value(storage)) != stored.end()) return;
+  if (std::find(stored.begin(), stored.end(), json::Value(storage)) != stored.end()) return;
   stored.emplace_back(storage);
 }
 
@@ -105,9 +106,6 @@ void judge_names(Review& review) {
   auto group = new_object(review)["spec"]["group"].text();
   auto taken = names_of_others(review.facts.registry, group, requested["plural"].text());
   auto& accepted = json::object_at(review.object, {"status", "acceptedNames"});
-  for (auto key : {"plural", "kind"}) {
-    if (!accepted.contains(key)) accepted[key] = "";
-  }
   auto condition = accept_names(requested, taken, accepted);
   api::set_condition(review.object, condition, review.facts.now);
   if (is_established(review.object)) return;
@@ -121,11 +119,20 @@ void judge_names(Review& review) {
   }
 }
 
+void begin_status(json::Value& definition) {
+  json::Object nothing_accepted{{"plural", ""}, {"kind", ""}};
+  definition.as_object()["status"] =
+      json::Object{{"conditions", nullptr}, {"acceptedNames", std::move(nothing_accepted)}};
+}
+
 void prepare(Review& review) {
   if (review.subresource == "status") return;
-  if (review.operation == Operation::kCreate) reset_status(review);
+  if (review.operation == Operation::kCreate) begin_status(review.object);
   remember_stored_version(review.object);
-  judge_names(review);
+}
+
+void conclude(Review& review) {
+  if (review.subresource != "status") judge_names(review);
 }
 
 bool mentions(const json::Value& value, std::string_view key) {
@@ -138,10 +145,19 @@ bool mentions(const json::Value& value, std::string_view key) {
                      [&](const auto& entry) { return entry.key() == key || mentions(entry.value(), key); });
 }
 
+// Installers of what has become part of the server bring its definitions along: nothing is wrong with that.
+void warn_of_built_in(Review& review, const Field& definition) {
+  auto spec = definition["spec"];
+  if (!review.facts.registry.is_built_in(spec["group"].text(), spec["names"]["plural"].text())) return;
+  review.warnings.push_back(fmt::format("{} are built into this server: the definition is kept, but not used",
+                                        definition["metadata"]["name"].text()));
+}
+
 void validate(Review& review) {
   auto definition = new_object(review);
   if (review.subresource == "status") return check_stored_versions(definition);
   check_definition(definition);
+  warn_of_built_in(review, definition);
   if (review.old) {
     check_definition_update(definition, old_object(review), is_established(*review.old));
   }
@@ -177,9 +193,11 @@ const Strategy& custom_resource_definition_strategy() {
   static const Strategy strategy{.add_defaults = add_defaults,
                                  .prepare = prepare,
                                  .validate = validate,
+                                 .conclude = conclude,
                                  .generation = GenerationRule::kSpec,
                                  .unconditional_update = false,
-                                 .on_delete = on_delete};
+                                 .on_delete = on_delete,
+                                 .bare_deletion_mark = true};
   return strategy;
 }
 

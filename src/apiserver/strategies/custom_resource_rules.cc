@@ -197,9 +197,21 @@ void check_definition_update(const Field& definition, const Field& before, bool 
 
 void check_stored_versions(const Field& definition) {
   auto stored = definition["status"]["storedVersions"];
-  if (stored.empty()) return stored.invalid(json::Array(), "must have at least one stored version");
+  if (stored.empty()) {
+    constexpr std::string_view kRule = "must have at least one stored version";
+    if (stored) return stored.invalid(kRule);
+    return stored.refuse("FieldValueInvalid", fmt::format("Invalid value: []string(nil): {}", kRule));
+  }
+  std::set<std::string_view> kept;
+  for (const auto& version : stored.items()) kept.insert(version.text());
   std::set<std::string_view> known;
-  for (const auto& version : definition["spec"]["versions"].items()) known.insert(version["name"].text());
+  for (const auto& version : definition["spec"]["versions"].items()) {
+    auto name = version["name"].text();
+    known.insert(name);
+    if (version["storage"].flag() && !kept.contains(name)) {
+      stored.invalid(fmt::format("must have the storage version {}", name));
+    }
+  }
   for (const auto& version : stored.items()) {
     if (known.contains(version.text())) continue;
     version.invalid(

@@ -123,7 +123,7 @@ const Strategy& endpoints_strategy() {
 }
 
 const Strategy& endpoint_slice_strategy() {
-  static const Strategy strategy{.validate = validate_slice, .generation = GenerationRule::kNonStatus};
+  static const Strategy strategy{.validate = validate_slice, .generation = GenerationRule::kContentOrLabels};
   return strategy;
 }
 

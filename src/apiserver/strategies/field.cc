@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/quote.h"
 
@@ -41,23 +42,49 @@ std::string shown(const json::Value& value) {
   return "map[string]string{" + inner + "}";
 }
 
+PathText& PathText::operator=(const PathText& other) {
+  if (this == &other) return *this;
+  long_ = other.long_;
+  size_ = other.size_;
+  std::memcpy(short_, other.short_, size_);
+  return *this;
+}
+
+void PathText::append(std::string_view text) {
+  if (long_.empty() && size_ + text.size() <= sizeof short_) {
+    std::memcpy(short_ + size_, text.data(), text.size());
+    size_ += text.size();
+    return;
+  }
+  if (long_.empty()) long_.assign(short_, size_);
+  long_ += text;
+}
+
 Field Field::operator[](std::string_view key) const {
   const json::Value* child = value_ && value_->is_object() ? value_->get_object().if_contains(key) : nullptr;
-  if (path_.empty()) return {child, std::string(key), *causes_};
-  std::string path;
-  path.reserve(path_.size() + 1 + key.size());
-  path.append(path_).append(1, '.').append(key);
-  return {child, std::move(path), *causes_};
+  Field field(child, path_, *causes_);
+  if (!path_.empty()) field.path_.append(".");
+  field.path_.append(key);
+  return field;
+}
+
+Field Field::bracketed(const json::Value* child, std::string_view step) const {
+  Field field(child, path_, *causes_);
+  field.path_.append("[");
+  field.path_.append(step);
+  field.path_.append("]");
+  return field;
 }
 
 Field Field::key(std::string_view key) const {
-  const json::Value* child = value_ && value_->is_object() ? value_->get_object().if_contains(key) : nullptr;
-  return {child, fmt::format("{}[{}]", path_, key), *causes_};
+  return bracketed(value_ && value_->is_object() ? value_->get_object().if_contains(key) : nullptr, key);
 }
 
 Field Field::at(std::size_t index) const {
   const json::Value* child = value_ && value_->is_array() ? value_->get_array().if_contains(index) : nullptr;
-  return {child, fmt::format("{}[{}]", path_, index), *causes_};
+  char digits[24];
+  const char* end = std::to_chars(digits, digits + sizeof digits, index).ptr;
+  return bracketed(child, {digits, static_cast<std::size_t>(end - digits)});
 }
 
 std::vector<Field> Field::items() const {
@@ -71,9 +98,7 @@ std::vector<Field> Field::items() const {
 std::vector<std::pair<std::string_view, Field>> Field::entries() const {
   std::vector<std::pair<std::string_view, Field>> entries;
   if (!value_ || !value_->is_object()) return entries;
-  for (const auto& [name, value] : value_->get_object()) {
-    entries.emplace_back(name, Field(&value, fmt::format("{}[{}]", path_, std::string_view(name)), *causes_));
-  }
+  for (const auto& [name, value] : value_->get_object()) entries.emplace_back(name, bracketed(&value, name));
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return entries;
 }
@@ -118,7 +143,7 @@ bool Field::same_as(const Field& other) const {
 }
 
 void Field::refuse(std::string_view reason, std::string message) const {
-  causes_->push_back(Cause{std::string(reason), std::move(message), path_});
+  causes_->push_back(Cause{std::string(reason), std::move(message), path()});
 }
 
 void Field::required(std::string_view detail) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -22,12 +23,30 @@ namespace gangway::apiserver {
 
 using Causes = std::vector<Cause>;
 
+// The text of a path. A check makes hundreds of them and shows hardly any, so the usual ones stay off the heap.
+class PathText {
+ public:
+  PathText() = default;
+  explicit PathText(std::string_view text) { append(text); }
+  PathText(const PathText& other) : long_(other.long_), size_(other.size_) { std::memcpy(short_, other.short_, size_); }
+  PathText& operator=(const PathText& other);
+  ~PathText() = default;
+
+  std::string_view view() const { return long_.empty() ? std::string_view(short_, size_) : std::string_view(long_); }
+  bool empty() const { return size_ == 0 && long_.empty(); }
+  void append(std::string_view text);
+
+ private:
+  std::string long_;      // all of it, once it is longer than the buffer
+  std::size_t size_ = 0;  // of what is in the buffer
+  char short_[96];
+};
+
 class Field {
  public:
-  Field(const json::Value* value, std::string path, Causes& causes)
-      : value_(value && value->is_null() ? nullptr : value), path_(std::move(path)), causes_(&causes) {}
+  Field(const json::Value* value, std::string_view path, Causes& causes) : Field(value, PathText(path), causes) {}
 
-  const std::string& path() const { return path_; }
+  std::string path() const { return std::string(path_.view()); }
   const json::Value* value() const { return value_; }
   Causes& causes() const { return *causes_; }
 
@@ -70,8 +89,13 @@ class Field {
   void immutable(const Field& before) const;
 
  private:
+  Field(const json::Value* value, const PathText& path, Causes& causes)
+      : value_(value && value->is_null() ? nullptr : value), path_(path), causes_(&causes) {}
+  // A child in brackets: "containers[0]".
+  Field bracketed(const json::Value* child, std::string_view step) const;
+
   const json::Value* value_;
-  std::string path_;
+  PathText path_;
   Causes* causes_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
+#include "apiserver/strategies/pod_warnings.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -265,6 +266,7 @@ void validate(Review& review) {
   }
   if (!review.old && !selects_by_hand(review.object)) check_generated(job);
   check_spec(job["spec"]);
+  warn_about_template(review);
   if (!review.old) return check_pod_names(job);
   check_update(job, old_object(review));
 }
@@ -273,7 +275,14 @@ void validate(Review& review) {
 
 const Strategy& job_strategy() {
   static const Strategy strategy{
-      .add_defaults = add_defaults, .prepare = prepare, .validate = validate, .generation = GenerationRule::kSpec};
+      .add_defaults = add_defaults,
+      .prepare = prepare,
+      .validate = validate,
+      .generation = GenerationRule::kSpec,
+      .orphans_by_default =
+          "child pods are preserved by default when jobs are deleted; set "
+          "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+          "this warning"};
   return strategy;
 }
 

@@ -49,8 +49,9 @@ std::string shown_selector(const Field& selector) {
 }
 
 void check_selects_template(const Field& spec) {
-  if (!spec["selector"]) return;
-  auto selector = api::read_label_selector(*spec["selector"].value());
+  // No selector selects nothing, so it does not select the template either.
+  auto selector =
+      spec["selector"] ? api::read_label_selector(*spec["selector"].value()) : api::LabelSelector::nothing();
   auto labels = spec["template"]["metadata"]["labels"];
   api::StringPairs pairs;
   for (const auto& [key, value] : labels.entries()) pairs.emplace_back(key, value.text());
@@ -59,20 +60,27 @@ void check_selects_template(const Field& spec) {
                                                  labels ? shown(*labels.value()) : "map[string]string(nil)"));
 }
 
-void check_workload_selector(const Field& spec, std::string_view empty_message) {
+bool check_workload_selector(const Field& spec, const SelectorMessages& messages) {
   auto selector = spec["selector"];
-  if (!selector) return;
-  check_selector(selector);
-  if (selector["matchLabels"].empty() && selector["matchExpressions"].empty()) {
-    return selector.refuse("FieldValueInvalid",
-                           fmt::format("Invalid value: {}: {}", shown_selector(selector), empty_message));
+  auto refuse = [&](std::string_view why) {
+    selector.refuse("FieldValueInvalid", fmt::format("Invalid value: {}: {}", shown_selector(selector), why));
+  };
+  if (selector) {
+    check_selector(selector);
+    if (!api::read_label_selector(*selector.value())) {
+      refuse(messages.unreadable);
+      return false;
+    }
+    if (selector["matchLabels"].empty() && selector["matchExpressions"].empty()) refuse(messages.empty);
   }
   check_selects_template(spec);
+  return true;
 }
 
 void check_same_selector(const Field& selector, const Field& before) {
   if (selector.same_as(before)) return;
-  selector.refuse("FieldValueInvalid", fmt::format("Invalid value: {}: field is immutable", shown_selector(selector)));
+  auto now = selector ? shown_selector(selector) : quoted("null");
+  selector.refuse("FieldValueInvalid", fmt::format("Invalid value: {}: field is immutable", now));
 }
 
 void check_labels(const Field& labels) {

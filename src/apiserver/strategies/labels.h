@@ -10,8 +10,13 @@ namespace gangway::apiserver {
 
 // A LabelSelector; silent when there is none.
 void check_selector(const Field& selector);
-// The selector of a workload: given, valid, not empty (`empty_message` otherwise), and matching its template's labels.
-void check_workload_selector(const Field& spec, std::string_view empty_message);
+// How a kind words what is wrong with a whole selector.
+struct SelectorMessages {
+  std::string_view empty;
+  std::string_view unreadable;
+};
+// The selector of a workload: valid, not empty, and matching its template's labels. False when it cannot be read.
+bool check_workload_selector(const Field& spec, const SelectorMessages& messages);
 // `spec.template.metadata.labels` against `spec.selector`.
 void check_selects_template(const Field& spec);
 // A LabelSelector in messages, as Go writes it.

@@ -22,23 +22,14 @@ void add_defaults(json::Value& node) {
   json::object_at(node, {"status"})["allocatable"] = std::move(copy);
 }
 
-bool is_ready(const json::Value& node) {
-  const auto* conditions = json::find(node, {"status", "conditions"});
-  if (!conditions || !conditions->is_array()) return false;
-  for (const auto& condition : conditions->get_array()) {
-    if (json::string_at(condition, {"type"}) == "Ready") return json::string_at(condition, {"status"}) == "True";
-  }
-  return false;
-}
-
-// A new node takes no pods before it has said that it is ready.
+// A new node takes no pods, whatever it says of itself: whoever watches over it takes the taint off.
 Result<void> admit(Review& review) {
   constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
-  if (review.operation != Operation::kCreate || is_ready(review.object)) return {};
+  if (review.operation != Operation::kCreate) return {};
   auto& taints = json::object_at(review.object, {"spec"})["taints"];
   if (!taints.is_array()) taints = json::Array();
   for (const auto& taint : taints.get_array()) {
-    if (json::string_at(taint, {"key"}) == kNotReady) return {};
+    if (json::string_at(taint, {"key"}) == kNotReady && json::string_at(taint, {"effect"}) == "NoSchedule") return {};
   }
   taints.get_array().push_back(json::Object{{"effect", "NoSchedule"}, {"key", kNotReady}});
   return {};

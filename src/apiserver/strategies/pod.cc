@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "apiserver/strategies/gang_annotations.h"
 #include "apiserver/strategies/pod_admission.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/pod_update.h"
+#include "apiserver/strategies/pod_warnings.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -92,7 +94,7 @@ void prepare_create(Review& review) {
         json::Array{json::Object{{"type", "PodScheduled"},
                                  {"status", "False"},
                                  {"lastProbeTime", nullptr},
-                                 {"lastTransitionTime", nullptr},
+                                 {"lastTransitionTime", to_rfc3339(review.facts.now)},
                                  {"reason", "SchedulingGated"},
                                  {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
   }
@@ -103,7 +105,6 @@ void prepare(Review& review) {
   if (auto* spec = json::find(review.object, {"spec"})) drop_disabled_fields(*spec);
   if (review.operation == Operation::kCreate) return prepare_create(review);
   if (review.subresource != "status") return;
-  keep_old(review, {"metadata", "ownerReferences"});
   if (json::string_at(review.object, {"status", "qosClass"}).empty()) keep_old(review, {"status", "qosClass"});
 }
 
@@ -114,17 +115,21 @@ void check_create(Review& review, const Field& pod) {
     spec["nodeName"].forbidden("cannot be set until all schedulingGates have been cleared");
   }
   auto messages = names::check_dns1123_label(pod["metadata"]["name"].text());
-  if (messages.empty()) return;
-  review.warnings.push_back(fmt::format(
-      "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label "
-      "is recommended: [{}]",
-      fmt::join(messages, " ")));
+  if (!messages.empty()) {
+    review.warnings.push_back(fmt::format(
+        "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label "
+        "is recommended: [{}]",
+        fmt::join(messages, " ")));
+  }
+  auto warnings = pod_spec_warnings(spec);
+  review.warnings.insert(review.warnings.end(), warnings.begin(), warnings.end());
 }
 
 void validate(Review& review) {
   auto pod = new_object(review);
   if (review.subresource == "status") return check_pod_status_update(pod, old_object(review));
   if (!review.subresource.empty() && review.subresource != "ephemeralcontainers") return;
+  check_pod_annotations(pod, old_object(review));
   check_pod_spec(pod["spec"], PodSpecOf::kPod);
   if (!review.old) return check_create(review, pod);
   if (review.subresource.empty()) check_pod_update(pod, old_object(review));
@@ -146,6 +151,7 @@ const Strategy& pod_strategy() {
                                  .prepare = prepare,
                                  .validate = validate,
                                  .generation = GenerationRule::kSpec,
+                                 .status_keeps = KeptMetadata::kOwners,
                                  .grace_seconds = grace_seconds,
                                  .returns_deleted = true};
   return strategy;

@@ -5,6 +5,7 @@
 #include "apiserver/auth/rbac.h"
 #include "apiserver/strategies/priority.h"
 #include "apiserver/strategies/review.h"
+#include "base/hash.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -25,8 +26,7 @@ json::Array& list_at(json::Value& parent, std::string_view key) {
 // The suffix follows from the uid alone: a strategy has no dice, and a retried create makes the same pod.
 std::string suffix_of(std::string_view uid) {
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (unsigned char c : uid) hash = (hash ^ c) * 1099511628211ULL;
+  auto hash = fnv1a(uid);
   std::string suffix;
   for (std::size_t i = 0; i < kSuffixLength; ++i) {
     suffix += kAlphabet[hash % kAlphabet.size()];

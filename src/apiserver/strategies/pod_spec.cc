@@ -167,9 +167,15 @@ void check_pod_spec(const Field& spec, PodSpecOf of) {
   }
 }
 
+void check_template_metadata(const Field& pod_template) {
+  auto metadata = pod_template["metadata"];
+  // The places are the real server's, which leave out "metadata": clients compare them.
+  check_labels(Field(metadata["labels"].value(), pod_template["labels"].path(), pod_template.causes()));
+  check_annotations(Field(metadata["annotations"].value(), pod_template["annotations"].path(), pod_template.causes()));
+}
+
 void check_template(const Field& pod_template) {
-  check_labels(pod_template["metadata"]["labels"]);
-  check_annotations(pod_template["metadata"]["annotations"]);
+  check_template_metadata(pod_template);
   check_pod_spec(pod_template["spec"], PodSpecOf::kTemplate);
   if (!pod_template["spec"]["ephemeralContainers"].empty()) {
     pod_template["spec"]["ephemeralContainers"].forbidden("ephemeral containers not allowed in pod template");

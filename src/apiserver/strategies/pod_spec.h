@@ -16,6 +16,8 @@ void drop_disabled_fields(json::Value& spec);
 
 enum class PodSpecOf { kPod, kTemplate };
 void check_pod_spec(const Field& spec, PodSpecOf of);
+// The labels and annotations of a PodTemplateSpec.
+void check_template_metadata(const Field& pod_template);
 // A PodTemplateSpec: labels, annotations and the spec.
 void check_template(const Field& pod_template);
 // The spec of the template at `spec.template` of a workload: defaults, for strategies' add_defaults.

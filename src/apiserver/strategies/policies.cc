@@ -1,6 +1,8 @@
 // PriorityClass, PodDisruptionBudget, StorageClass and Lease: the small kinds that others refer to.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/priority.h"
 #include "apiserver/strategies/review.h"
@@ -21,8 +23,17 @@ struct SystemClass {
 constexpr SystemClass kSystemClasses[] = {{"system-node-critical", 2'000'001'000},
                                           {"system-cluster-critical", 2'000'000'000}};
 
+bool is_system_class(std::string_view name) {
+  return std::any_of(std::begin(kSystemClasses), std::end(kSystemClasses),
+                     [&](const auto& known) { return known.name == name; });
+}
+
 Result<void> admit_priority_class(Review& review) {
-  if (review.operation == Operation::kDelete || !new_object(review)["globalDefault"].flag()) return {};
+  if (review.operation == Operation::kDelete) {
+    if (!is_system_class(json::string_at(review.object, {"metadata", "name"}))) return {};
+    return forbidden(review, "this is a system priority class and cannot be deleted");
+  }
+  if (!new_object(review)["globalDefault"].flag()) return {};
   auto existing = default_priority_class(review.facts);
   auto name = json::string_at(existing, {"metadata", "name"});
   if (existing.is_null()) return {};
@@ -64,7 +75,7 @@ void validate_priority_class(Review& review) {
     object["value"].forbidden(
         fmt::format("maximum allowed value of a user defined priority is {}", kHighestUserPriority));
   }
-  object["preemptionPolicy"].one_of({"Never", "PreemptLowerPriority"});
+  object["preemptionPolicy"].one_of({"PreemptLowerPriority", "Never"});
 }
 
 void prepare_budget(Review& review) {
@@ -136,6 +147,8 @@ void validate_lease(Review& review) {
 json::Value default_priority_class(const Facts& facts) {
   json::Value found;
   for (const auto& version : facts.state.objects("priorityclasses.scheduling.k8s.io")) {
+    // Every new pod comes by here: only a class that may be the default is worth parsing.
+    if (version.json->find(R"("globalDefault":true)") == std::string::npos) continue;
     auto parsed = json::parse(*version.json);
     if (!parsed) continue;
     const auto* flag = json::find(*parsed, {"globalDefault"});

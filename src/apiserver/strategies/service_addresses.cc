@@ -6,6 +6,7 @@
 
 #include "apiserver/strategies/address.h"
 #include "apiserver/strategies/review.h"
+#include "base/hash.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -18,12 +19,6 @@ constexpr std::uint32_t kStaticAddresses = 257;
 constexpr std::uint32_t kFirstPort = 30000;
 constexpr std::uint32_t kLastPort = 32767;
 constexpr std::uint32_t kStaticPorts = 86;
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
-  for (unsigned char c : text) hash = (hash ^ c) * 1099511628211ULL;
-  return hash;
-}
 
 // The first number that `is_free`, from a place that the hash gives on; the numbers below `preferred` come last.
 template <class IsFree>
@@ -81,7 +76,7 @@ class Allocator {
       return;
     }
     if (!list.empty()) return;  // refused by validation
-    auto number = choose(hash_of(own_), 1, kStaticAddresses, kNetworkSize - 1, [&](std::uint32_t offset) {
+    auto number = choose(fnv1a(own_), 1, kStaticAddresses, kNetworkSize - 1, [&](std::uint32_t offset) {
       return !taken_.contains("clusterip/" + v4_text(kNetwork + offset));
     });
     if (!number) return list.refuse("InternalError", "Internal error: failed to allocate IP: the range is full");
@@ -152,7 +147,7 @@ class Allocator {
   }
 
   std::optional<std::int64_t> free_port(const std::string& seed, const std::set<std::int64_t>& own) const {
-    return choose(hash_of(seed), kFirstPort, kFirstPort + kStaticPorts, kLastPort + 1, [&](std::uint32_t number) {
+    return choose(fnv1a(seed), kFirstPort, kFirstPort + kStaticPorts, kLastPort + 1, [&](std::uint32_t number) {
       return !own.contains(number) && !taken_.contains(fmt::format("nodeport/{}", number));
     });
   }

@@ -24,6 +24,7 @@ constexpr Entry kEntries[] = {
     {"", "Service", service_strategy},
     {"", "ServiceAccount", service_account_strategy},
     {"apiextensions.k8s.io", "CustomResourceDefinition", custom_resource_definition_strategy},
+    {"apps", "ControllerRevision", controller_revision_strategy},
     {"apps", "Deployment", deployment_strategy},
     {"apps", "ReplicaSet", replica_set_strategy},
     {"apps", "StatefulSet", stateful_set_strategy},
@@ -31,12 +32,15 @@ constexpr Entry kEntries[] = {
     {"coordination.k8s.io", "Lease", lease_strategy},
     {"discovery.k8s.io", "EndpointSlice", endpoint_slice_strategy},
     {"events.k8s.io", "Event", events_event_strategy},
+    {"gangway.dev", "Allotment", allotment_strategy},
+    {"gangway.dev", "Configuration", configuration_strategy},
     {"policy", "PodDisruptionBudget", disruption_budget_strategy},
     {"rbac.authorization.k8s.io", "ClusterRole", role_strategy},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding_strategy},
     {"rbac.authorization.k8s.io", "Role", role_strategy},
     {"rbac.authorization.k8s.io", "RoleBinding", role_binding_strategy},
     {"scheduling.k8s.io", "PriorityClass", priority_class_strategy},
+    {"scheduling.x-k8s.io", "PodGroup", pod_group_strategy},
     {"storage.k8s.io", "StorageClass", storage_class_strategy},
 };
 
@@ -46,13 +50,17 @@ const Strategy& strategy_for(std::string_view group, std::string_view kind) {
   for (const auto& entry : kEntries) {
     if (entry.group == group && entry.kind == kind) return entry.strategy();
   }
+  return strategy_without_rules();
+}
+
+const Strategy& strategy_without_rules() {
   static const Strategy none;
   return none;
 }
 
 const Strategy& custom_resource_strategy() {
   static const Strategy strategy{
-      .generation = GenerationRule::kNonStatus, .unconditional_update = false, .status_keeps_metadata = true};
+      .generation = GenerationRule::kNonStatus, .unconditional_update = false, .status_keeps = KeptMetadata::kAll};
   return strategy;
 }
 

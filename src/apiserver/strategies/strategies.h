@@ -5,9 +5,12 @@
 
 namespace gangway::apiserver {
 
+const Strategy& allotment_strategy();
 const Strategy& config_map_strategy();
+const Strategy& configuration_strategy();
 const Strategy& core_event_strategy();
 const Strategy& custom_resource_definition_strategy();
+const Strategy& controller_revision_strategy();
 const Strategy& deployment_strategy();
 const Strategy& disruption_budget_strategy();
 const Strategy& endpoint_slice_strategy();
@@ -17,6 +20,7 @@ const Strategy& job_strategy();
 const Strategy& lease_strategy();
 const Strategy& namespace_strategy();
 const Strategy& node_strategy();
+const Strategy& pod_group_strategy();
 const Strategy& pod_strategy();
 const Strategy& priority_class_strategy();
 const Strategy& replica_set_strategy();

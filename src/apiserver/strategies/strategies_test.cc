@@ -219,6 +219,26 @@ TEST(PriorityClassStrategy, OnlyOneIsTheDefault) {
   EXPECT_THAT(writes.update(kSame, kSame).problems, IsEmpty());
 }
 
+TEST(PriorityClassStrategy, TheSystemsOwnStay) {
+  TestWrites writes("scheduling.k8s.io", "PriorityClass", "priorityclasses", false);
+  EXPECT_THAT(writes.remove(R"({"metadata":{"name":"system-cluster-critical"}})").problems,
+              ElementsAre("priorityclasses.scheduling.k8s.io \"system-cluster-critical\" is forbidden: this is a "
+                          "system priority class and cannot be deleted"));
+  EXPECT_THAT(writes.remove(R"({"metadata":{"name":"low"}})").problems, IsEmpty());
+}
+
+TEST(NodeStrategy, NewNodesTakeNoPods) {
+  TestWrites writes("", "Node", "nodes", false);
+  auto taints = [&](std::string_view node) {
+    return json::serialize(writes.create(node).object.at("spec").at("taints"));
+  };
+  constexpr std::string_view kTaint = R"({"effect":"NoSchedule","key":"node.kubernetes.io/not-ready"})";
+  EXPECT_EQ(taints(R"({"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready","status":"True"}]}})"),
+            "[" + std::string(kTaint) + "]");
+  EXPECT_EQ(taints(R"({"metadata":{"name":"n"},"spec":{"taints":[)" + std::string(kTaint) + "]}}"),
+            "[" + std::string(kTaint) + "]");
+}
+
 TEST(VolumeClaimStrategy, TakesTheDefaultClass) {
   TestWrites writes("", "PersistentVolumeClaim", "persistentvolumeclaims");
   writes.state().put(
@@ -257,7 +277,7 @@ TEST(Strategies, HaveTheFlagsOfTheRealServer) {
       {"apps", "Deployment", false, true, false, GenerationRule::kSpecOrAnnotations},
       {"batch", "Job", false, true, false, GenerationRule::kSpec},
       {"coordination.k8s.io", "Lease", true, false, false, GenerationRule::kNone},
-      {"discovery.k8s.io", "EndpointSlice", false, true, false, GenerationRule::kNonStatus},
+      {"discovery.k8s.io", "EndpointSlice", false, true, false, GenerationRule::kContentOrLabels},
       {"policy", "PodDisruptionBudget", false, false, false, GenerationRule::kSpec},
       {"rbac.authorization.k8s.io", "ClusterRole", true, true, false, GenerationRule::kNone},
       {"scheduling.k8s.io", "PriorityClass", false, true, false, GenerationRule::kFixed},
@@ -273,7 +293,7 @@ TEST(Strategies, HaveTheFlagsOfTheRealServer) {
     EXPECT_EQ(strategy.generation, flags.generation) << flags.kind;
   }
   EXPECT_FALSE(custom_resource_strategy().unconditional_update);
-  EXPECT_TRUE(custom_resource_strategy().status_keeps_metadata);
+  EXPECT_EQ(custom_resource_strategy().status_keeps, KeptMetadata::kAll);
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ class TestWrites {
     if (operation == Operation::kDelete) return outcome;
     if (strategy.prepare) strategy.prepare(review);
     if (strategy.validate) strategy.validate(review);
+    if (strategy.conclude && review.causes.empty()) strategy.conclude(review);
     for (const auto& cause : review.causes) outcome.problems.push_back(cause.field + ": " + cause.message);
     outcome.warnings = std::move(review.warnings);
     return outcome;

@@ -1,8 +1,9 @@
-// Deployment, ReplicaSet and StatefulSet.
+// Deployment, ReplicaSet, StatefulSet and its ControllerRevisions.
 #include <fmt/format.h>
 
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
+#include "apiserver/strategies/pod_warnings.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -19,6 +20,13 @@ void check_long_running(const Field& pod_spec, std::string_view kind) {
   if (pod_spec["activeDeadlineSeconds"]) {
     pod_spec["activeDeadlineSeconds"].forbidden(fmt::format("activeDeadlineSeconds in {} is not Supported", kind));
   }
+}
+
+// Nothing is said about the template of a selector that cannot be read.
+void check_selector_and_template(const Field& spec) {
+  if (!check_workload_selector(spec, {"empty selector is invalid for deployment", "invalid label selector"})) return;
+  check_template(spec["template"]);
+  check_long_running(spec["template"]["spec"], "ReplicaSet");
 }
 
 void add_deployment_defaults(json::Value& deployment) {
@@ -45,15 +53,16 @@ void check_update_strategy(const Field& strategy) {
   check_at_most_100_percent(unavailable);
 }
 
-void check_counts(const Field& status, std::initializer_list<std::string_view> keys) {
-  for (auto key : keys) status[key].not_negative();
+// None of the counts is negative, and no count of `parts` is above the number of replicas; a missing one is zero.
+void check_counts(const Field& status, std::initializer_list<std::string_view> counts,
+                  std::initializer_list<std::string_view> parts) {
+  for (auto key : counts) status[key].not_negative();
   auto replicas = status["replicas"].integer_or(0);
   auto at_most = [&](std::string_view key, std::int64_t limit, std::string_view what) {
-    if (status[key].integer_or(0) > limit) status[key].invalid(fmt::format("cannot be greater than {}", what));
+    auto count = status[key].integer_or(0);
+    if (count > limit) status[key].invalid(count, fmt::format("cannot be greater than {}", what));
   };
-  for (auto key : {"updatedReplicas", "readyReplicas", "availableReplicas", "fullyLabeledReplicas"}) {
-    at_most(key, replicas, "status.replicas");
-  }
+  for (auto key : parts) at_most(key, replicas, "status.replicas");
   if (status["readyReplicas"]) at_most("availableReplicas", status["readyReplicas"].integer_or(0), "readyReplicas");
 }
 
@@ -65,13 +74,14 @@ void prepare_deployment(Review& review) {
 void validate_deployment(Review& review) {
   auto object = new_object(review);
   if (review.subresource == "status") {
-    return check_counts(object["status"], {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas",
-                                           "availableReplicas", "unavailableReplicas", "collisionCount"});
+    return check_counts(object["status"],
+                        {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+                         "unavailableReplicas", "collisionCount"},
+                        {"updatedReplicas", "readyReplicas", "availableReplicas"});
   }
   auto spec = object["spec"];
-  check_workload_selector(spec, "empty selector is invalid for deployment");
-  check_template(spec["template"]);
-  check_long_running(spec["template"]["spec"], "ReplicaSet");
+  check_selector_and_template(spec);
+  warn_about_template(review);
   check_update_strategy(spec["strategy"]);
   auto deadline = spec["progressDeadlineSeconds"];
   if (deadline && deadline.integer_or(0) <= spec["minReadySeconds"].integer_or(0)) {
@@ -88,13 +98,14 @@ void prepare_replica_set(Review& review) {
 void validate_replica_set(Review& review) {
   auto object = new_object(review);
   if (review.subresource == "status") {
-    return check_counts(object["status"], {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-                                           "observedGeneration"});
+    return check_counts(
+        object["status"],
+        {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"},
+        {"fullyLabeledReplicas", "readyReplicas", "availableReplicas"});
   }
   auto spec = object["spec"];
-  check_workload_selector(spec, "empty selector is invalid for deployment");
-  check_template(spec["template"]);
-  check_long_running(spec["template"]["spec"], "ReplicaSet");
+  check_selector_and_template(spec);
+  warn_about_template(review);
   if (review.old) check_same_selector(spec["selector"], old_object(review)["spec"]["selector"]);
 }
 
@@ -108,14 +119,22 @@ void add_claim_defaults(json::Value& claim) {
   if (!spec.contains("volumeMode")) spec["volumeMode"] = "Filesystem";
 }
 
+// A partition is shown where the type was left open, or where rollingUpdate was given.
+void add_update_strategy_defaults(json::Value& set) {
+  if (json::string_at(set, {"spec", "updateStrategy", "type"}).empty()) {
+    json::object_at(set, {"spec", "updateStrategy"})["type"] = "RollingUpdate";
+    json::object_at(set, {"spec", "updateStrategy", "rollingUpdate"});
+  }
+  if (json::string_at(set, {"spec", "updateStrategy", "type"}) != "RollingUpdate") return;
+  auto* rolling = json::find(set, {"spec", "updateStrategy", "rollingUpdate"});
+  if (rolling && rolling->is_object() && !rolling->get_object().contains("partition")) {
+    rolling->get_object()["partition"] = 0;
+  }
+}
+
 void add_stateful_set_defaults(json::Value& set) {
   add_template_defaults(set);
-  if (json::string_at(set, {"spec", "updateStrategy", "type"}) == "RollingUpdate") {
-    auto* rolling = json::find(set, {"spec", "updateStrategy", "rollingUpdate"});
-    if (rolling && rolling->is_object() && !rolling->get_object().contains("partition")) {
-      rolling->get_object()["partition"] = 0;
-    }
-  }
+  add_update_strategy_defaults(set);
   auto* claims = json::find(set, {"spec", "volumeClaimTemplates"});
   if (!claims || !claims->is_array()) return;
   for (auto& claim : claims->get_array()) {
@@ -157,8 +176,10 @@ bool only_allowed_changes(const json::Value& now, const json::Value& before) {
 void validate_stateful_set(Review& review) {
   auto object = new_object(review);
   if (review.subresource == "status") {
-    return check_counts(object["status"], {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas",
-                                           "availableReplicas", "observedGeneration", "collisionCount"});
+    return check_counts(object["status"],
+                        {"replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
+                         "observedGeneration", "collisionCount"},
+                        {"readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"});
   }
   auto spec = object["spec"];
   auto policy = spec["podManagementPolicy"];
@@ -170,11 +191,12 @@ void validate_stateful_set(Review& review) {
     spec["persistentVolumeClaimRetentionPolicy"][key].one_of({"Delete", "Retain"});
   }
   spec["ordinals"]["start"].not_negative();
-  check_workload_selector(spec, "empty selector is invalid for statefulset");
-  // The pods' spec is checked when they are made: only then do the claims' volumes stand in it.
-  auto labels = spec["template"]["metadata"]["labels"];
-  check_labels(Field(labels.value(), spec["template"]["labels"].path(), review.causes));
+  if (check_workload_selector(spec, {"empty selector is invalid for statefulset", ""})) {
+    // The pods' spec is checked when they are made: only then do the claims' volumes stand in it.
+    check_template_metadata(spec["template"]);
+  }
   check_long_running(spec["template"]["spec"], "StatefulSet");
+  warn_about_template(review);
   auto service = spec["serviceName"];
   if (!review.old && !service.empty()) service.invalid_each(names::check_dns1123_label(service.text()));
   if (review.old && !only_allowed_changes(review.object, *review.old)) {
@@ -185,13 +207,26 @@ void validate_stateful_set(Review& review) {
   }
 }
 
+void validate_controller_revision(Review& review) {
+  auto object = new_object(review);
+  if (!object["data"]) object["data"].required("data is mandatory");
+  object["revision"].not_negative();
+  if (review.old) object["data"].immutable(old_object(review)["data"]);
+}
+
 }  // namespace
+
+const Strategy& controller_revision_strategy() {
+  static const Strategy strategy{.validate = validate_controller_revision};
+  return strategy;
+}
 
 const Strategy& deployment_strategy() {
   static const Strategy strategy{.add_defaults = add_deployment_defaults,
                                  .prepare = prepare_deployment,
                                  .validate = validate_deployment,
-                                 .generation = GenerationRule::kSpecOrAnnotations};
+                                 .generation = GenerationRule::kSpecOrAnnotations,
+                                 .status_keeps = KeptMetadata::kLabels};
   return strategy;
 }
 

@@ -50,6 +50,26 @@ TEST(DeploymentStrategy, RefusesWhatItCannotSelect) {
       writes.update(made, json::serialize(changed)).problems,
       ElementsAre("spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{\"app\":\"b\"}, "
                   "MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable"));
+  changed.at("spec").as_object().erase("selector");
+  EXPECT_THAT(writes.update(made, json::serialize(changed)).problems,
+              ::testing::Contains("spec.selector: Invalid value: \"null\": field is immutable"));
+}
+
+TEST(DeploymentStrategy, NeedsASelectorThatCanBeRead) {
+  TestWrites writes("apps", "Deployment", "deployments");
+  // That it is missing is the schema's to say.
+  EXPECT_THAT(
+      writes.create(workload(R"("strategy":{"type":"Recreate"},"template":)" + std::string(kTemplate))).problems,
+      ElementsAre("spec.template.metadata.labels: Invalid value: map[string]string{\"app\":\"a\"}: `selector` does "
+                  "not match template `labels`"));
+  // Nothing is said of the template then, wrong as it is.
+  EXPECT_THAT(
+      writes.create(workload(R"("selector":{"matchExpressions":[{"key":"a","operator":"Near"}]},"template":{})"))
+          .problems,
+      ElementsAre("spec.selector.matchExpressions[0].operator: Invalid value: \"Near\": not a valid selector operator",
+                  "spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), "
+                  "MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:\"a\", "
+                  "Operator:\"Near\", Values:[]string(nil)}}}: invalid label selector"));
 }
 
 TEST(DeploymentStrategy, NamesTheFieldOfEachMistake) {
@@ -76,6 +96,25 @@ TEST(DeploymentStrategy, NamesTheFieldOfEachMistake) {
   }
 }
 
+TEST(StatefulSetStrategy, FillsInHowItIsUpdated) {
+  struct Case {
+    std::string_view given;
+    std::string_view filled;
+  };
+  const Case kCases[] = {
+      {"{}", R"({"type":"RollingUpdate","rollingUpdate":{"partition":0}})"},
+      {R"({"rollingUpdate":{"partition":2}})", R"({"type":"RollingUpdate","rollingUpdate":{"partition":2}})"},
+      {R"({"type":"RollingUpdate"})", R"({"type":"RollingUpdate"})"},
+      {R"({"type":"RollingUpdate","rollingUpdate":{}})", R"({"type":"RollingUpdate","rollingUpdate":{"partition":0}})"},
+      {R"({"type":"OnDelete"})", R"({"type":"OnDelete"})"},
+  };
+  for (const auto& c : kCases) {
+    TestWrites writes("apps", "StatefulSet", "statefulsets");
+    auto made = writes.create(workload(R"("updateStrategy":)" + std::string(c.given)));
+    EXPECT_TRUE(json::equal(made.object.at("spec").at("updateStrategy"), json::parse(c.filled).value())) << c.given;
+  }
+}
+
 TEST(StatefulSetStrategy, LetsOnlySomeFieldsChange) {
   TestWrites writes("apps", "StatefulSet", "statefulsets");
   auto text = workload(
@@ -97,9 +136,39 @@ TEST(StatefulSetStrategy, LetsOnlySomeFieldsChange) {
                   "and 'minReadySeconds' are forbidden"));
 }
 
+TEST(ControllerRevisionStrategy, KeepsWhatItHolds) {
+  TestWrites writes("apps", "ControllerRevision", "controllerrevisions");
+  constexpr std::string_view kFirst = R"({"metadata":{"name":"r","namespace":"ns"},"data":{"a":1},"revision":1})";
+  EXPECT_THAT(writes.create(kFirst).problems, IsEmpty());
+  EXPECT_THAT(writes.create(R"({"metadata":{"name":"r","namespace":"ns"},"revision":-1})").problems,
+              ElementsAre("data: Required value: data is mandatory",
+                          "revision: Invalid value: -1: must be greater than or equal to 0"));
+  EXPECT_THAT(
+      writes.update(kFirst, R"({"metadata":{"name":"r","namespace":"ns"},"data":{"a":1},"revision":2})").problems,
+      IsEmpty());
+  EXPECT_THAT(
+      writes.update(kFirst, R"({"metadata":{"name":"r","namespace":"ns"},"data":{"a":2},"revision":1})").problems,
+      ::testing::SizeIs(1));
+}
+
 std::string job(std::string_view more = {}, std::string_view restart = "Never") {
   return workload(R"("template":{"spec":{"restartPolicy":")" + std::string(restart) +
                   R"(","containers":[{"name":"c","image":"i"}]}})" + std::string(more));
+}
+
+TEST(DeploymentStrategy, CountsOfAStatusFitEachOther) {
+  TestWrites writes("apps", "Deployment", "deployments");
+  auto made = writes.create(deployment("")).object;
+  auto reported = made;
+  reported.as_object()["status"] = json::Object{{"replicas", 1}, {"readyReplicas", 2}, {"availableReplicas", 1}};
+  EXPECT_THAT(writes.update(made, json::serialize(reported), "status").problems,
+              ElementsAre("status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas"));
+  reported.as_object()["status"] = json::Object{{"replicas", -1}};
+  EXPECT_THAT(writes.update(made, json::serialize(reported), "status").problems,
+              ElementsAre("status.replicas: Invalid value: -1: must be greater than or equal to 0",
+                          "status.updatedReplicas: Invalid value: 0: cannot be greater than status.replicas",
+                          "status.readyReplicas: Invalid value: 0: cannot be greater than status.replicas",
+                          "status.availableReplicas: Invalid value: 0: cannot be greater than status.replicas"));
 }
 
 TEST(JobStrategy, GeneratesSelectorAndDefaults) {

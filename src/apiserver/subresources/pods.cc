@@ -4,6 +4,7 @@
 #include "apiserver/rest/decode.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources/subresources.h"
+#include "base/quote.h"
 
 namespace gangway::apiserver {
 namespace {
@@ -26,20 +27,22 @@ void answer_success(const Done& done, Result<Answer> answer) {
   done(json_answer(status, 201));
 }
 
-void set_scheduled(json::Value& pod, WallTime now) {
+// A condition is replaced as a whole, but keeps the time since when it is what it is.
+void set_condition(json::Value& pod, json::Object condition, WallTime now) {
   auto& status = json::object_at(pod, {"status"});
   auto& conditions = status["conditions"];
   if (!conditions.is_array()) conditions = json::Array();
-  json::Object scheduled{{"type", "PodScheduled"},
-                         {"status", "True"},
-                         {"lastProbeTime", nullptr},
-                         {"lastTransitionTime", to_rfc3339(now)}};
-  for (auto& condition : conditions.get_array()) {
-    if (json::string_at(condition, {"type"}) != "PodScheduled") continue;
-    condition = std::move(scheduled);
+  condition["lastProbeTime"] = nullptr;
+  condition["lastTransitionTime"] = to_rfc3339(now);
+  for (auto& present : conditions.get_array()) {
+    if (json::string_at(present, {"type"}) != condition["type"].as_string()) continue;
+    if (json::string_at(present, {"status"}) == condition["status"].as_string()) {
+      condition["lastTransitionTime"] = json::string_at(present, {"lastTransitionTime"});
+    }
+    present = std::move(condition);
     return;
   }
-  conditions.get_array().push_back(std::move(scheduled));
+  conditions.get_array().push_back(std::move(condition));
 }
 
 Error binding_conflict(const Call& call, std::string_view why) {
@@ -47,6 +50,31 @@ Error binding_conflict(const Call& call, std::string_view why) {
   error.subject.kind = "pods/binding";
   error.message = fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}", call.info.name, why);
   return error;
+}
+
+// What is wrong with a target is a 500 with the real server, and names no object.
+Result<void> check_target(const json::Value& binding) {
+  std::vector<std::string> problems;
+  auto kind = json::string_at(binding, {"target", "kind"});
+  if (!kind.empty() && kind != "Node") {
+    problems.push_back(
+        fmt::format("target.kind: Unsupported value: {}: supported values: \"Node\", \"<empty>\"", quoted(kind)));
+  }
+  if (json::string_at(binding, {"target", "name"}).empty()) problems.emplace_back("target.name: Required value");
+  if (problems.empty()) return {};
+  if (problems.size() == 1) return unforeseen(problems.front());
+  return unforeseen(fmt::format("[{}]", fmt::join(problems, ", ")));
+}
+
+// The precondition is refused in the words of the real server's store, which schedulers look for.
+Result<void> check_uid(const Call& call, std::string_view wanted, const json::Value& pod) {
+  auto uid = json::string_at(pod, {"metadata", "uid"});
+  if (wanted.empty() || wanted == uid) return {};
+  return conflict(
+      *call.kind, call.info.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, "
+                  "AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                  call.info.ns, call.info.name, wanted, uid));
 }
 
 Result<Edited> bind(const Call& call, const json::Value& binding, const json::Value& old) {
@@ -61,10 +89,10 @@ Result<Edited> bind(const Call& call, const json::Value& binding, const json::Va
       gates && gates->is_array() && !gates->get_array().empty()) {
     return binding_conflict(call, fmt::format("pod {} has non-empty .spec.schedulingGates", call.info.name));
   }
+  GW_CHECKED(check_uid(call, json::string_at(binding, {"metadata", "uid"}), old));
   auto pod = old;
-  auto& metadata = json::object_at(pod, {"metadata"});
-  for (auto field : {"uid", "resourceVersion"}) {
-    if (auto wanted = json::string_at(binding, {"metadata", field}); !wanted.empty()) metadata[field] = wanted;
+  if (auto wanted = json::string_at(binding, {"metadata", "resourceVersion"}); !wanted.empty()) {
+    json::object_at(pod, {"metadata"})["resourceVersion"] = wanted;
   }
   json::object_at(pod, {"spec"})["nodeName"] = node;
   if (const auto* annotations = json::find(binding, {"metadata", "annotations"});
@@ -72,7 +100,7 @@ Result<Edited> bind(const Call& call, const json::Value& binding, const json::Va
     auto& target = json::object_at(pod, {"metadata", "annotations"});
     for (const auto& [key, value] : annotations->get_object()) target[key] = value;
   }
-  set_scheduled(pod, call.now);
+  set_condition(pod, {{"type", "PodScheduled"}, {"status", "True"}}, call.now);
   return Edited{std::move(pod), true};
 }
 
@@ -100,12 +128,22 @@ Result<std::optional<Budget>> budget_of(const store::Root& state, const api::Hea
     if (!selector) continue;
     auto parsed = api::read_label_selector(*selector);
     if (!parsed || !parsed->matches(pod)) continue;
-    if (found)
-      return internal_error(
+    if (found) {
+      return unforeseen(
           "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    }
     found = Budget{version, std::move(object)};
   }
   return found;
+}
+
+bool is_ready(const json::Value& pod) {
+  const auto* conditions = json::find(pod, {"status", "conditions"});
+  if (!conditions || !conditions->is_array()) return false;
+  for (const auto& condition : conditions->get_array()) {
+    if (json::string_at(condition, {"type"}) == "Ready") return json::string_at(condition, {"status"}) == "True";
+  }
+  return false;
 }
 
 bool needs_no_budget(const json::Value& pod) {
@@ -114,12 +152,22 @@ bool needs_no_budget(const json::Value& pod) {
          json::find(pod, {"metadata", "deletionTimestamp"});
 }
 
+std::int64_t count_of(const Budget& budget, std::string_view field) {
+  const auto* value = json::find(budget.object, {"status", field});
+  return value && value->is_int64() ? value->get_int64() : 0;
+}
+
+// A pod that is not ready protects nobody: its budget may let it go, and is not charged for it.
+bool goes_free(const Budget& budget, const json::Value& pod) {
+  if (is_ready(pod)) return false;
+  if (json::string_at(budget.object, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow") return true;
+  auto desired = count_of(budget, "desiredHealthy");
+  return desired > 0 && count_of(budget, "currentHealthy") >= desired;
+}
+
 // The write that takes one disruption off the budget.
 Result<store::Write> charge(const Call& call, Budget budget, std::string_view pod_name) {
-  auto number = [&](std::string_view field) {
-    const auto* value = json::find(budget.object, {"status", field});
-    return value && value->is_int64() ? value->get_int64() : 0;
-  };
+  auto number = [&](std::string_view field) { return count_of(budget, field); };
   const auto& name = budget.version.header->name;
   if (number("observedGeneration") < budget.version.header->generation) {
     auto error = too_many_disruptions(name.name, number("desiredHealthy"), number("currentHealthy"));
@@ -143,11 +191,19 @@ Result<Prepared> evict(const Call& call, const DeleteOptions& options, const sto
                        const PrepareEnv& env) {
   auto current = state.get(call.object_key());
   if (!current) return not_found(*call.kind, call.info.name);
-  GW_TRY(auto prepared, prepare_remove(call, options, call.object_name(), state, env));
+  auto say_why = [&call](json::Value& pod) {
+    set_condition(pod,
+                  {{"type", "DisruptionTarget"},
+                   {"status", "True"},
+                   {"reason", "EvictionByEvictionAPI"},
+                   {"message", "Eviction API: evicting"}},
+                  call.now);
+  };
+  GW_TRY(auto prepared, prepare_remove(call, options, call.object_name(), state, env, say_why));
   GW_TRY(auto pod, json::parse(*current.json));
   if (needs_no_budget(pod)) return prepared;
   GW_TRY(auto budget, budget_of(state, *current.header));
-  if (!budget) return prepared;
+  if (!budget || goes_free(*budget, pod)) return prepared;
   GW_TRY(auto write, charge(call, std::move(*budget), call.info.name));
   if (!prepared.writes.empty()) prepared.writes.push_back(std::move(write));
   return prepared;
@@ -160,17 +216,9 @@ void serve_binding(Resources& resources, const CallPtr& call, const Done& done) 
   if (!options) return done(options.error());
   auto binding = read_object(*call, "Binding");
   if (!binding) return done(binding.error());
-  std::vector<Cause> causes;
-  auto kind = json::string_at(*binding, {"target", "kind"});
-  if (!kind.empty() && kind != "Node") {
-    causes.push_back(Cause{"FieldValueNotSupported",
-                           fmt::format("Unsupported value: \"{}\": supported values: \"Node\", \"<empty>\"", kind),
-                           "target.kind"});
-  }
-  if (json::string_at(*binding, {"target", "name"}).empty())
-    causes.push_back(Cause{"FieldValueRequired", "Required value", "target.name"});
-  if (!causes.empty())
-    return done(invalid("", "Binding", json::string_at(*binding, {"metadata", "name"}), std::move(causes)));
+  if (json::string_at(*binding, {"metadata", "name"}) != call->info.name)
+    return done(bad_request("name in URL does not match name in Binding object"));
+  if (auto target = check_target(*binding); !target) return done(target.error());
   resources.edit(
       call, *options,
       [call, binding = std::move(*binding)](const json::Value& old) { return bind(*call, binding, old); },
@@ -207,24 +255,9 @@ void serve_eviction(Resources& resources, const CallPtr& call, const Done& done)
       [done](Result<Answer> answer) { answer_success(done, std::move(answer)); });
 }
 
+// An update as any other, but that the strategy keeps the status and takes the list of holders.
 void serve_finalize(Resources& resources, const CallPtr& call, const Done& done) {
-  auto options = read_write_options(*call);
-  if (!options) return done(options.error());
-  auto body = read_object(*call, "Namespace");
-  if (!body) return done(body.error());
-  resources.edit(
-      call, *options,
-      [body = std::move(*body)](const json::Value& old) -> Result<Edited> {
-        auto object = old;
-        const auto* finalizers = json::find(body, {"spec", "finalizers"});
-        json::object_at(object, {"spec"})["finalizers"] =
-            finalizers && finalizers->is_array() ? *finalizers : json::Value(json::Array());
-        if (auto revision = json::string_at(body, {"metadata", "resourceVersion"}); !revision.empty()) {
-          json::object_at(object, {"metadata"})["resourceVersion"] = revision;
-        }
-        return Edited{std::move(object), true};
-      },
-      done);
+  resources.update(call, done);
 }
 
 }  // namespace gangway::apiserver

@@ -4,14 +4,19 @@
 
 #include "api/selector.h"
 #include "apiserver/rest/decode.h"
+#include "apiserver/rest/ownership.h"
 #include "apiserver/rest/patch.h"
 #include "apiserver/status.h"
 #include "apiserver/subresources/subresources.h"
-#include "json/json_patch.h"
-#include "json/merge_patch.h"
+#include "json/managed_fields.h"
+#include "json/scale_fields.h"
+#include "json/schema_decode.h"
+#include "json/structured_merge.h"
 
 namespace gangway::apiserver {
 namespace {
+
+constexpr std::string_view kScaleType = "io.k8s.api.autoscaling.v1.Scale";
 
 const json::Value* walk(const json::Value& root, const std::vector<std::string>& path) {
   const auto* at = &root;
@@ -68,7 +73,8 @@ Result<std::int64_t> wanted_replicas(const Call& call, const json::Value& scale)
   if (!replicas->is_int64() || replicas->get_int64() > std::numeric_limits<std::int32_t>::max()) {
     return bad_request("Scale in version \"v1\" cannot be handled as a Scale: spec.replicas: must be a 32-bit integer");
   }
-  if (replicas->get_int64() < 0) {
+  // What a custom resource's number may be is judged with the rest of it.
+  if (replicas->get_int64() < 0 && !call.kind->custom) {
     return invalid("autoscaling", "Scale", call.info.name,
                    {Cause{"FieldValueInvalid",
                           fmt::format("Invalid value: {}: must be greater than or equal to 0", replicas->get_int64()),
@@ -77,7 +83,18 @@ Result<std::int64_t> wanted_replicas(const Call& call, const json::Value& scale)
   return replicas->get_int64();
 }
 
-Result<void> check_revision(const Call& call, const json::Value& scale, const json::Value& object) {
+Result<void> check_preconditions(const Call& call, const json::Value& scale, const json::Value& object) {
+  auto uid = json::string_at(scale, {"metadata", "uid"});
+  auto own = json::string_at(object, {"metadata", "uid"});
+  if (!uid.empty() && uid != own) {
+    auto error = conflict(*call.kind, call.info.name, "");
+    error.subject.kind += "/scale";
+    error.message = fmt::format(
+        "Operation cannot be fulfilled on {}.{} \"{}\": Precondition failed: UID in precondition: {}, UID in object "
+        "meta: {}",
+        error.subject.kind, call.kind->group, call.info.name, uid, own);
+    return error;
+  }
   auto revision = json::string_at(scale, {"metadata", "resourceVersion"});
   if (revision.empty() || revision == json::string_at(object, {"metadata", "resourceVersion"})) return {};
   return conflict(*call.kind, call.info.name,
@@ -91,6 +108,77 @@ void answer_with_scale(const CallPtr& call, const Done& done, Result<Answer> ans
   done(json_answer(scale_of(*object, *call->version->scale)));
 }
 
+json::FieldPath path_of(const std::vector<std::string>& steps) {
+  json::FieldPath path;
+  for (const auto& step : steps) path.push_back(json::PathElement::field(step));
+  return path;
+}
+
+void set_managed_fields(json::Value& object, json::Array entries) {
+  auto& metadata = json::object_at(object, {"metadata"});
+  if (entries.empty()) {
+    metadata.erase("managedFields");
+  } else {
+    metadata["managedFields"] = std::move(entries);
+  }
+}
+
+const json::Value* managed_fields_of(const json::Value& object) {
+  return json::find(object, {"metadata", "managedFields"});
+}
+
+// One write to .../scale: makes the new Scale of the old one, with its managed fields.
+using ScaleEdit = std::function<Result<json::Value>(const json::Value& scale)>;
+
+Result<ScaleEdit> patch_of(const CallPtr& call, const WriteOptions& options, const std::shared_ptr<BodyType>& type) {
+  GW_TRY(auto patch, read_patch(*call, options));
+  return [call, options, type, patch = std::move(patch)](const json::Value& scale) -> Result<json::Value> {
+    auto write = field_write_of(*call, options, *type);
+    if (patch.type == PatchType::kApply) {
+      GW_TRY(auto applied, json::apply_configuration(scale, patch.body, write, options.force));
+      return std::move(applied.object);
+    }
+    GW_TRY(auto patched, patch_document(patch, scale, *type->schema));
+    json::track_update(scale, patched, write);
+    return patched;
+  };
+}
+
+Result<ScaleEdit> replacement_of(const CallPtr& call, const WriteOptions& options,
+                                 const std::shared_ptr<BodyType>& type) {
+  GW_TRY(auto body, read_body(*call, kScaleType));
+  if (auto kind = json::string_at(body.value, {"kind"});
+      !body.value.is_object() || (!kind.empty() && kind != "Scale")) {
+    return bad_request(fmt::format("the body must be a Scale (got kind \"{}\")", kind));
+  }
+  if (auto problem = json::check_types(body.value, *type->schema)) {
+    return bad_request(fmt::format("Scale in version \"v1\" cannot be handled as a Scale: {}", *problem));
+  }
+  return [call, options, type, given = std::move(body.value)](const json::Value& scale) -> Result<json::Value> {
+    auto replacement = given;
+    json::track_update(scale, replacement, field_write_of(*call, options, *type));
+    return replacement;
+  };
+}
+
+// `old` with what the edit makes of its Scale.
+Result<Edited> edit_through_scale(const Call& call, const ScaleEdit& edit, const json::Value& old) {
+  const auto& paths = *call.version->scale;
+  auto replicas_path = path_of(paths.spec_replicas);
+  auto before = scale_of(old, paths);
+  GW_TRY(auto entries, json::scale_managed_fields(managed_fields_of(old), replicas_path));
+  set_managed_fields(before, std::move(entries));
+  GW_TRY(auto scale, edit(before));
+  GW_CHECKED(check_preconditions(call, scale, old));
+  GW_TRY(auto replicas, wanted_replicas(call, scale));
+  auto object = old;
+  make_way(object, paths.spec_replicas) = replicas;
+  GW_TRY(entries, json::object_managed_fields(managed_fields_of(old), managed_fields_of(scale), replicas_path,
+                                              group_version(call.kind->group, call.version->name)));
+  set_managed_fields(object, std::move(entries));
+  return Edited{std::move(object), true};
+}
+
 }  // namespace
 
 void serve_scale(Resources& resources, const CallPtr& call, const Done& done) {
@@ -98,38 +186,13 @@ void serve_scale(Resources& resources, const CallPtr& call, const Done& done) {
   if (call->info.verb == "get") return resources.get(call, finish);
   auto options = read_write_options(*call);
   if (!options) return done(options.error());
-
-  std::function<Result<json::Value>(const json::Value& scale)> change;
-  if (call->info.verb == "patch") {
-    auto patch = read_patch(*call, *options);
-    if (!patch) return done(patch.error());
-    change = [patch = std::move(*patch)](const json::Value& scale) -> Result<json::Value> {
-      if (patch.type == PatchType::kJson) return json::apply_json_patch(scale, patch.body);
-      auto patched = scale;
-      json::apply_merge_patch(patched, patch.body);
-      return patched;
-    };
-  } else {
-    auto body = read_body(*call, "io.k8s.api.autoscaling.v1.Scale");
-    if (!body) return done(body.error());
-    if (auto kind = json::string_at(body->value, {"kind"});
-        !body->value.is_object() || (!kind.empty() && kind != "Scale")) {
-      return done(bad_request(fmt::format("the body must be a Scale (got kind \"{}\")", kind)));
-    }
-    change = [scale = std::move(body->value)](const json::Value&) -> Result<json::Value> { return scale; };
-  }
+  const auto* schema = call->registry->shared_schemas().definition(kScaleType);
+  auto type = std::make_shared<BodyType>(BodyType{schema, "autoscaling/v1", json::empty_object(*schema)});
+  auto edit = call->info.verb == "patch" ? patch_of(call, *options, type) : replacement_of(call, *options, type);
+  if (!edit) return done(edit.error());
   resources.edit(
       call, *options,
-      [call, change](const json::Value& old) -> Result<Edited> {
-        const auto& paths = *call->version->scale;
-        GW_TRY(auto scale, change(scale_of(old, paths)));
-        GW_CHECKED(check_revision(*call, scale, old));
-        GW_TRY(auto replicas, wanted_replicas(*call, scale));
-        auto object = old;
-        make_way(object, paths.spec_replicas) = replicas;
-        return Edited{std::move(object), false};
-      },
-      finish);
+      [call, edit = std::move(*edit)](const json::Value& old) { return edit_through_scale(*call, edit, old); }, finish);
 }
 
 }  // namespace gangway::apiserver

@@ -3,6 +3,7 @@
 
 #include "apiserver/rest/call.h"
 #include "apiserver/rest/resources.h"
+#include "client/node_dialer.h"
 
 namespace gangway::apiserver {
 
@@ -18,6 +19,13 @@ void serve_binding_of_body(Resources& resources, const CallPtr& call, const Done
 // POST of .../eviction: deletes a pod unless a PodDisruptionBudget forbids it. The budget is charged in the same
 // transaction that deletes the pod.
 void serve_eviction(Resources& resources, const CallPtr& call, const Done& done);
+
+// Log, exec, attach and port-forward of a pod: its node's agent answers them. A pod on no node has nobody to ask.
+void serve_from_node(Resources& resources, client::NodeDialer* nodes, const CallPtr& call, const Done& done);
+// Whatever the agent of a node answers to what follows nodes/NAME/proxy.
+void serve_node_proxy(Resources& resources, client::NodeDialer* nodes, const CallPtr& call, const Done& done);
+// Whether one of these two serves it.
+bool is_from_node(const RequestInfo& info);
 
 // PUT of namespaces/NAME/finalize: who still holds the namespace.
 void serve_finalize(Resources& resources, const CallPtr& call, const Done& done);

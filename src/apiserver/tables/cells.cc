@@ -12,7 +12,7 @@ namespace cells {
 std::string selector_text(const json::Value* selector) {
   if (!selector || !selector->is_object()) return std::string(kNone);
   std::vector<std::string> terms;
-  for (const auto& [key, value] : object_of(*selector, {"matchLabels"})) {
+  for (const auto& [key, value] : members_at(*selector, {"matchLabels"})) {
     terms.push_back(
         fmt::format("{}={}", std::string_view(key), value.is_string() ? std::string_view(value.get_string()) : ""));
   }
@@ -50,6 +50,24 @@ std::string labels_text(const json::Object& labels) {
 
 Value ready_of_wanted(const Value& object, WallTime) {
   return Value(fmt::format("{}/{}", int_at(object, {"status", "readyReplicas"}), int_at(object, {"spec", "replicas"})));
+}
+
+Value managing_owner(const Value& object, WallTime) {
+  for (const auto& owner : array_at(object, {"metadata", "ownerReferences"})) {
+    const auto* controls = json::find(owner, {"controller"});
+    if (!controls || !controls->is_bool() || !controls->get_bool()) continue;
+    auto kind = text_at(owner, {"kind"});
+    std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
+    auto version = json::string_at(owner, {"apiVersion"});
+    auto slash = version.find('/');
+    if (slash != std::string_view::npos) kind += fmt::format(".{}", version.substr(0, slash));
+    return Value(kind + "/" + text_at(owner, {"name"}));
+  }
+  return Value(kNone);
+}
+
+Value revision_number(const Value& object, WallTime) {
+  return Value(int_at(object, {"revision"}));
 }
 
 Value template_containers(const Value& object, WallTime) {
@@ -112,7 +130,7 @@ Value node_status(const Value& node, WallTime) {
 Value node_roles(const Value& node, WallTime) {
   constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
   std::vector<std::string> roles;
-  for (const auto& [key, value] : object_of(node, {"metadata", "labels"})) {
+  for (const auto& [key, value] : members_at(node, {"metadata", "labels"})) {
     std::string_view label = key;
     if (label.starts_with(kPrefix) && label.size() > kPrefix.size()) roles.emplace_back(label.substr(kPrefix.size()));
     if (label == "kubernetes.io/role" && value.is_string() && !value.get_string().empty())
@@ -162,7 +180,7 @@ Value service_ports(const Value& service, WallTime) {
 }
 
 Value service_selector(const Value& service, WallTime) {
-  return Value(labels_text(object_of(service, {"spec", "selector"})));
+  return Value(labels_text(members_at(service, {"spec", "selector"})));
 }
 
 // The first three addresses and how many more there are.
@@ -210,10 +228,10 @@ Value slice_addresses(const Value& slice, WallTime) {
 // Configuration -------------------------------------------------------------------------------------------------------
 
 Value config_map_keys(const Value& map, WallTime) {
-  return Value(object_of(map, {"data"}).size() + object_of(map, {"binaryData"}).size());
+  return Value(members_at(map, {"data"}).size() + members_at(map, {"binaryData"}).size());
 }
 Value secret_keys(const Value& secret, WallTime) {
-  return Value(object_of(secret, {"data"}).size());
+  return Value(members_at(secret, {"data"}).size());
 }
 Value service_account_secrets(const Value& account, WallTime) {
   return Value(array_at(account, {"secrets"}).size());
@@ -315,7 +333,7 @@ bool is_bound(const Value& claim) {
   return !json::string_at(claim, {"spec", "volumeName"}).empty();
 }
 Value claim_capacity(const Value& claim, WallTime) {
-  return Value(is_bound(claim) ? text_at(claim, {"status", "capacity", "storage"}) : "");
+  return Value(is_bound(claim) ? text_at(claim, {"status", "capacity", "storage"}, "0") : "");
 }
 Value claim_access_modes(const Value& claim, WallTime) {
   return Value(is_bound(claim) ? access_modes(array_at(claim, {"status", "accessModes"})) : "");
@@ -327,6 +345,15 @@ Value storage_class_name(const Value& storage_class, WallTime) {
     if (json::string_at(storage_class, {"metadata", "annotations", key}) == "true") return Value(name + " (default)");
   }
   return Value(name);
+}
+
+// Allotments ----------------------------------------------------------------------------------------------------------
+
+Value allotment_places(const Value& allotment, WallTime) {
+  return Value(array_at(allotment, {"spec", "places"}).size() + array_at(allotment, {"spec", "holds"}).size());
+}
+Value allotment_victims(const Value& allotment, WallTime) {
+  return Value(array_at(allotment, {"spec", "victims"}).size());
 }
 
 // Role bindings -------------------------------------------------------------------------------------------------------
@@ -366,6 +393,8 @@ CellFunction cell_function(std::string_view name) {
                                                                   GW_CELL(pod_ip),
                                                                   GW_CELL(pod_readiness_gates),
                                                                   GW_CELL(ready_of_wanted),
+                                                                  GW_CELL(managing_owner),
+                                                                  GW_CELL(revision_number),
                                                                   GW_CELL(template_containers),
                                                                   GW_CELL(template_images),
                                                                   GW_CELL(label_selector),
@@ -402,7 +431,9 @@ CellFunction cell_function(std::string_view name) {
                                                                   GW_CELL(binding_role),
                                                                   GW_CELL(binding_users),
                                                                   GW_CELL(binding_groups),
-                                                                  GW_CELL(binding_service_accounts)};
+                                                                  GW_CELL(binding_service_accounts),
+                                                                  GW_CELL(allotment_places),
+                                                                  GW_CELL(allotment_victims)};
 #undef GW_CELL
   auto at = functions.find(name);
   return at == functions.end() ? nullptr : at->second;

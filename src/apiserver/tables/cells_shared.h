@@ -6,36 +6,18 @@
 #include <string>
 #include <string_view>
 
-#include "json/value.h"
+#include "json/access.h"
 
 namespace gangway::apiserver::cells {
 
 inline constexpr std::string_view kNone = "<none>";
 inline constexpr std::string_view kUnset = "<unset>";
 
-using Path = std::initializer_list<std::string_view>;
-
-inline std::int64_t int_at(const json::Value& object, Path path, std::int64_t otherwise = 0) {
-  const auto* value = json::find(object, path);
-  return value && value->is_int64() ? value->get_int64() : otherwise;
-}
-
-inline bool bool_at(const json::Value& object, Path path) {
-  const auto* value = json::find(object, path);
-  return value && value->is_bool() && value->get_bool();
-}
-
-inline const json::Array& array_at(const json::Value& object, Path path) {
-  static const json::Array empty;
-  const auto* value = json::find(object, path);
-  return value && value->is_array() ? value->get_array() : empty;
-}
-
-inline const json::Object& object_of(const json::Value& object, Path path) {
-  static const json::Object empty;
-  const auto* value = json::find(object, path);
-  return value && value->is_object() ? value->get_object() : empty;
-}
+using json::array_at;
+using json::bool_at;
+using json::int_at;
+using json::members_at;
+using json::Path;
 
 inline std::string text_at(const json::Value& object, Path path, std::string_view otherwise = "") {
   auto text = json::string_at(object, path);

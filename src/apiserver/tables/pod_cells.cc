@@ -167,4 +167,11 @@ json::Value pod_readiness_gates(const json::Value& pod, WallTime) {
   return json::Value(fmt::format("{}/{}", passed, gates.size()));
 }
 
+json::Array pod_row_conditions(const json::Value& pod) {
+  auto phase = json::string_at(pod, {"status", "phase"});
+  if (phase != "Succeeded" && phase != "Failed") return {};
+  auto message = phase == "Failed" ? "The pod failed." : "The pod has completed successfully.";
+  return {json::Object{{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}}};
+}
+
 }  // namespace gangway::apiserver::cells

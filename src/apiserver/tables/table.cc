@@ -5,6 +5,7 @@
 #include "apiserver/rest/encode.h"
 #include "apiserver/rest/prepare.h"
 #include "apiserver/tables/cells.h"
+#include "apiserver/tables/pod_cells.h"
 #include "base/time.h"
 
 namespace gangway::apiserver {
@@ -27,9 +28,12 @@ json::Value path_cell(const Column& column, const json::Value& object, bool cust
   auto found = column.path->find(object);
   bool missing = found.empty() || found.front()->is_null();
   if (!custom) {
-    // Built-in kinds show a value as it is, and something even where there is none.
-    if (!missing && !(found.front()->is_string() && found.front()->get_string().empty())) return *found.front();
-    return column.none;
+    // Built-in kinds show something even where there is no value.
+    if (missing || (found.front()->is_string() && found.front()->get_string().empty())) return column.none;
+    // A count that may also be a percentage is text.
+    if (column.type == "string" && found.front()->is_int64())
+      return json::Value(std::to_string(found.front()->get_int64()));
+    return *found.front();
   }
   if (missing) return nullptr;
   if (column.type == "date") {
@@ -70,6 +74,9 @@ Result<json::Value> row_of(const Call& call, const api::Version& version, RowObj
   for (const auto& column : call.version->columns)
     cells.push_back(cell_of(column, object, call.kind->custom, call.now));
   json::Object row{{"cells", std::move(cells)}, {"object", nullptr}};
+  if (call.kind->storage_name == "pods") {
+    if (auto conditions = cells::pod_row_conditions(object); !conditions.empty()) row["conditions"] = conditions;
+  }
   if (include == RowObject::kMetadata) {
     row["object"] = json::Object{{"kind", "PartialObjectMetadata"},
                                  {"apiVersion", "meta.k8s.io/" + call.wanted.form_version},

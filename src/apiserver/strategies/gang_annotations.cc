@@ -1,0 +1,125 @@
+#include "apiserver/strategies/gang_annotations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "api/gang.h"
+#include "base/time.h"
+
+namespace gangway::apiserver {
+namespace {
+
+constexpr std::int64_t kHighestCount = std::numeric_limits<std::int32_t>::max();
+
+std::optional<std::int64_t> count_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number > kHighestCount) return std::nullopt;
+  return number;
+}
+
+void check_count(const Field& annotation, std::int64_t least) {
+  auto number = count_in(annotation.text());
+  if (!number || *number < least) annotation.invalid(fmt::format("must be a whole number, at least {}", least));
+}
+
+void check_duration(const Field& annotation, bool may_be_zero) {
+  auto duration = parse_duration(annotation.text());
+  if (!duration) return annotation.invalid("must be a duration such as 90s, 10m or 1h30m");
+  if (*duration < Duration(0)) return annotation.invalid("must not be negative");
+  if (*duration == Duration(0) && !may_be_zero) annotation.invalid("must be more than 0");
+}
+
+// What is wrong with one annotation by itself. Words are exact: readers of the objects compare them as they are.
+void check_on_preempt(const Field& annotation) {
+  annotation.one_of({"Fail", "Requeue", "Shrink"});
+}
+void check_min_runtime(const Field& annotation) {
+  check_duration(annotation, true);
+}
+void check_max_preemptions(const Field& annotation) {
+  check_count(annotation, 0);
+}
+void check_last_checkpoint(const Field& annotation) {
+  if (!parse_rfc3339(annotation.text())) {
+    annotation.invalid("must be a time as RFC 3339 writes it, such as 2026-01-02T15:04:05Z");
+  }
+}
+void check_expected_duration(const Field& annotation) {
+  check_duration(annotation, false);
+}
+void check_max_members(const Field& annotation) {
+  check_count(annotation, 1);
+}
+
+struct Rule {
+  std::string_view key;
+  void (*check)(const Field& annotation);
+};
+constexpr Rule kRules[] = {
+    {api::kOnPreempt, check_on_preempt},
+    {api::kMinRuntime, check_min_runtime},
+    {api::kMaxPreemptions, check_max_preemptions},
+    {api::kLastCheckpoint, check_last_checkpoint},
+    {api::kExpectedDuration, check_expected_duration},
+    {api::kMaxMembers, check_max_members},
+};
+
+bool has_ours(const json::Value& object) {
+  const auto* annotations = json::find(object, {"metadata", "annotations"});
+  if (!annotations || !annotations->is_object()) return false;
+  return std::any_of(annotations->get_object().begin(), annotations->get_object().end(),
+                     [](const auto& entry) { return entry.key().starts_with(api::kGangwayPrefix); });
+}
+
+// False when one of them is wrong by itself.
+bool check_each(const Field& annotations) {
+  const auto before = annotations.causes().size();
+  for (const auto& [key, check] : kRules) {
+    if (auto annotation = annotations.key(key)) check(annotation);
+  }
+  return annotations.causes().size() == before;
+}
+
+}  // namespace
+
+void check_group_annotations(const Field& group, const Field& before) {
+  if (!group || !has_ours(*group.value())) return;
+  auto annotations = group["metadata"]["annotations"];
+  auto fewest = group["spec"]["minMember"];
+  if (before && annotations.same_as(before["metadata"]["annotations"]) && fewest.same_as(before["spec"]["minMember"])) {
+    return;
+  }
+  if (!check_each(annotations)) return;
+  const auto least = fewest.integer_or(1);
+  auto most = annotations.key(api::kMaxMembers);
+  const auto wanted = count_in(most.text()).value_or(least);
+  if (wanted < least) return most.invalid(fmt::format("must be at least spec.minMember ({})", least));
+  auto on_preempt = annotations.key(api::kOnPreempt);
+  if (on_preempt.text() != "Shrink" || wanted > least) return;
+  on_preempt.invalid(
+      fmt::format("Shrink needs an elastic group: annotation {} above spec.minMember ({})", api::kMaxMembers, least));
+}
+
+void check_pod_annotations(const Field& pod, const Field& before) {
+  if (!pod || !has_ours(*pod.value())) return;
+  auto annotations = pod["metadata"]["annotations"];
+  if (before && annotations.same_as(before["metadata"]["annotations"])) return;
+  check_each(annotations);
+  auto labels = pod["metadata"]["labels"];
+  if (!labels.key(api::kPodGroupLabel).empty() || !labels.key(api::kOldPodGroupLabel).empty()) return;
+  auto on_preempt = annotations.key(api::kOnPreempt);
+  if (on_preempt.text() == "Shrink") {
+    on_preempt.invalid(
+        fmt::format("Shrink needs an elastic group, and this pod belongs to none (label {})", api::kPodGroupLabel));
+  }
+  if (auto most = annotations.key(api::kMaxMembers)) {
+    most.forbidden("only a PodGroup has members, and this pod belongs to none");
+  }
+}
+
+}  // namespace gangway::apiserver

@@ -1,36 +1,12 @@
 #include "client/action.h"
 
 #include <array>
+#include <utility>
+
+#include "client/name_hash.h"
+#include "client/resource.h"
 
 namespace gangway::client {
-namespace {
-
-// FNV-1a. Part of the names of stored objects: it must never change.
-class NameHash {
- public:
-  NameHash& mix(std::string_view text) {
-    for (const char c : text) step(static_cast<unsigned char>(c));
-    step(0xff);  // not a byte of UTF-8: keeps ("a", "bc") apart from ("ab", "c")
-    return *this;
-  }
-  NameHash& mix(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) step(static_cast<unsigned char>(number >> shift));
-    return *this;
-  }
-  std::string text() const {
-    constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-    std::string digits;
-    std::uint64_t rest = state_;
-    for (int i = 0; i < 10; ++i, rest /= kAlphabet.size()) digits += kAlphabet[rest % kAlphabet.size()];
-    return digits;
-  }
-
- private:
-  void step(unsigned char byte) { state_ = (state_ ^ byte) * 0x100000001b3ULL; }
-  std::uint64_t state_ = 0xcbf29ce484222325ULL;
-};
-
-}  // namespace
 
 Target target_of(const Resource& resource, const api::Version& version) {
   return {.resource = resource,
@@ -44,9 +20,26 @@ Target target_by_uid(const Resource& resource, const api::Version& version) {
 }
 
 std::string_view verb_of(const Action& action) {
-  constexpr std::array<std::string_view, std::variant_size_v<Action>> kVerbs = {"create",       "update", "patch",
-                                                                                "patch_status", "delete", "probe"};
+  constexpr std::array<std::string_view, std::variant_size_v<Action>> kVerbs = {
+      "create", "update", "patch", "patch_status", "delete", "bind", "probe", "emit"};
   return kVerbs[action.index()];
+}
+
+Announcement take_announcement(Action& action) {
+  return std::visit(
+      [](auto& effect) -> Announcement {
+        if constexpr (requires { effect.announce; }) return std::move(effect.announce);
+        return {};
+      },
+      action);
+}
+
+EventSubject subject_of(const Resource& resource, std::string kind, const api::Version& version) {
+  return {.api_version = api_version(resource),
+          .kind = std::move(kind),
+          .object = version.header->name,
+          .uid = version.header->uid,
+          .revision = version.header->revision};
 }
 
 std::string generated_name(std::string_view base, std::string_view owner_uid, std::string_view role,

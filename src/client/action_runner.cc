@@ -97,8 +97,24 @@ struct RequestMaker {
     request.body = delete_options(action);
     return request;
   }
+  ApiRequest operator()(const Bind& action) const {
+    ApiRequest request = request_for(action.target, Method::kCreate);
+    request.subresource = "binding";
+    json::Value body = json::Object{
+        {"apiVersion", "v1"},
+        {"kind", "Binding"},
+        {"metadata", json::Object{{"name", action.target.object.name}, {"namespace", action.target.object.ns}}},
+        {"target", json::Object{{"kind", "Node"}, {"name", action.node}}}};
+    set_preconditions(body, action.target);
+    request.body = json::serialize(body);
+    return request;
+  }
   ApiRequest operator()(const Probe&) const {
     GW_CHECK(false && "a probe is not a request");
+    return {};
+  }
+  ApiRequest operator()(const Emit&) const {
+    GW_CHECK(false && "an event is the EventWriter's business");
     return {};
   }
 };
@@ -114,7 +130,7 @@ struct ActionRunner::Job {
   Action action;
   Done done;
   Resource resource;       // of a request
-  api::ObjectName object;  // likewise; without a name for a create
+  api::ObjectName object;  // likewise
 };
 
 ApiRequest to_request(const Action& action, const std::string& field_manager) {
@@ -142,6 +158,8 @@ void ActionRunner::start(std::shared_ptr<Job> job) {
   ApiRequest request = to_request(job->action, options_.field_manager);
   job->resource = request.resource;
   job->object = request.object;
+  if (const auto* create = std::get_if<Create>(&job->action))
+    job->object.name = json::string_at(create->body, {"metadata", "name"});
   call(std::move(job), std::move(request), is_delete);
 }
 
@@ -177,6 +195,12 @@ void ActionRunner::answered(const std::shared_ptr<Job>& job, Result<api::Version
     report.uid = answer->header->uid;
     report.revision = answer->header->revision;
   }
+  if (const auto* bind = std::get_if<Bind>(&job->action)) {
+    report.object = bind->target.object;
+    report.uid = bind->target.uid;
+    report.revision = 0;
+    report.leaves = bind->target.revision;
+  }
   if (is_delete && report.uid.empty()) report.uid = std::get<Delete>(job->action).target.uid;
   finish(job, std::move(report));
 }
@@ -185,18 +209,18 @@ void ActionRunner::check_owner(const std::shared_ptr<Job>& job, Error error) {
   const auto& create = std::get<Create>(job->action);
   ApiRequest request;
   request.resource = create.resource;
-  request.object = {create.ns, std::string(json::string_at(create.body, {"metadata", "name"}))};
+  request.object = job->object;
   client_.call(request, [this, job, error, life = std::weak_ptr(life_)](Result<api::Version> answer) {
     if (life.expired()) return;
     const auto& wanted = std::get<Create>(job->action);
     ActionAnswer report;
     report.resource = wanted.resource;
+    report.object = job->object;
     if (!answer) {
       report.result = std::move(answer).error();
     } else if (!wanted.owner_uid.empty() && !is_owned_by(*answer, wanted.owner_uid)) {
       report.result = error;
     } else {
-      report.object = answer->header->name;
       report.uid = answer->header->uid;
       report.revision = answer->header->revision;
     }

@@ -31,6 +31,7 @@ struct ActionAnswer {
   api::ObjectName object;
   std::string uid;
   api::Revision revision = 0;  // 0 when the answer did not say
+  api::Revision leaves = 0;    // of a Bind: the effect is shown once the object is past this revision
   bool is_delete = false;
   std::optional<std::pair<std::string, Result<json::Value>>> probe;  // its name and its answer
 };
@@ -49,7 +50,7 @@ class ActionRunner {
   ActionRunner(const ActionRunner&) = delete;
   ActionRunner& operator=(const ActionRunner&) = delete;
 
-  // `done` runs by post, unless the runner is destroyed before.
+  // Requires: it is no Emit. `done` runs by post, unless the runner is destroyed before.
   void run(Action action, Done done);
 
   std::size_t under_way() const { return under_way_; }
@@ -73,7 +74,7 @@ class ActionRunner {
   std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);
 };
 
-// The request that does `action`. Requires: it is not a Probe.
+// The request that does `action`. Requires: it is neither a Probe nor an Emit.
 ApiRequest to_request(const Action& action, const std::string& field_manager);
 
 }  // namespace gangway::client

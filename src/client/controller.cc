@@ -11,6 +11,10 @@ namespace {
 
 // With this many actions waiting to be sent, more looks would only make older decisions.
 constexpr std::size_t kEnoughQueued = 1024;
+// A look that took less needs no pause.
+constexpr Duration kNotable = std::chrono::milliseconds(1);
+constexpr Duration kLongestPause = std::chrono::milliseconds(250);
+constexpr std::string_view kNamespaceEnds = "NamespaceTerminating";
 
 }  // namespace
 
@@ -26,7 +30,8 @@ Controller::Controller(ApiClient& client, sys::EventLoop& loop, Mirror& mirror, 
       options_(std::move(options)),
       observer_(observer),
       queue_(loop, options_.queue, [this] { wake(); }),
-      runner_(client, {.field_manager = options_.name, .max_under_way = options_.max_under_way}, probes) {}
+      runner_(client, {.field_manager = options_.name, .max_under_way = options_.max_under_way}, probes),
+      events_(client, loop, options_.name) {}
 
 Controller::~Controller() {
   loop_.cancel(sync_timer_);
@@ -41,6 +46,7 @@ void Controller::start() {
 void Controller::add_watch(WatchRule rule) {
   const Resource resource = rule.resource;
   Informer& informer = mirror_.watch(resource, rule.indexed_fields);
+  for (const KeyIndex& index : rule.indexes) informer.add_index(index);
   Watch& watch = watches_[resource];
   watch.subscription.reset();
   watch.rule = std::move(rule);
@@ -88,8 +94,8 @@ bool Controller::has_synced() const {
   });
 }
 
-View Controller::view(const ProbeAnswers* answers) const {
-  return {mirror_, loop_.clock().wall(), answers};
+View Controller::view(const Recollection* last) const {
+  return {mirror_, loop_.clock().wall(), last};
 }
 
 void Controller::on_change(const Resource& resource, const ObjectChange& change) {
@@ -120,7 +126,7 @@ void Controller::wake() {
 void Controller::pump() {
   if (!started_ || !has_synced() || runner_.queued() >= kEnoughQueued) return;
   if (const auto key = queue_.take()) {
-    look(*key);
+    if (!must_pause(*key)) look(*key);
     wake();
   } else {
     recover_from_overflow();
@@ -158,16 +164,48 @@ bool Controller::retell_from(const Resource& resource, const Watch& watch) {
   return true;
 }
 
+// What happens to the key during its pause is seen by one look after it.
+bool Controller::must_pause(const api::ObjectKey& key) {
+  const auto pause = pauses_.find(key);
+  if (pause == pauses_.end()) return false;
+  if (pause->second <= loop_.clock().mono()) {
+    pauses_.erase(pause);
+    return false;
+  }
+  queue_.done_without_adds(key);
+  queue_.add_at(key, pause->second);
+  return true;
+}
+
+Outcome Controller::reconcile(const api::ObjectKey& key) {
+  const auto last = last_.extract(key);
+  const MonoTime began = loop_.clock().mono();
+  Outcome outcome = reconciler_.reconcile(key, view(last.empty() ? nullptr : &last.mapped()));
+  const MonoTime ended = loop_.clock().mono();
+  if (ended - began >= kNotable)
+    pauses_[key] = ended + std::min<Duration>((ended - began) * options_.pause_factor, kLongestPause);
+  return outcome;
+}
+
 void Controller::look(const api::ObjectKey& key) {
   ++status_.looks;
-  auto answers = answers_.extract(key);
-  Outcome outcome = reconciler_.reconcile(key, view(answers.empty() ? nullptr : &answers.mapped()));
+  Outcome outcome = reconcile(key);
   if (observer_ != nullptr) observer_->on_look(options_.name, key, outcome);
+  tell(outcome);
   if (outcome.allowed_now.empty()) {
     rest(key, outcome);
   } else {
     act(key, std::move(outcome));
   }
+}
+
+// Events are no reason to hold a key: nothing that a look sees depends on them.
+void Controller::tell(Outcome& outcome) {
+  std::erase_if(outcome.allowed_now, [this](const Action& action) {
+    const auto* emit = std::get_if<Emit>(&action);
+    if (emit != nullptr) events_.write(*emit);
+    return emit != nullptr;
+  });
 }
 
 void Controller::rest(const api::ObjectKey& key, const Outcome& outcome) {
@@ -182,8 +220,27 @@ void Controller::act(const api::ObjectKey& key, Outcome outcome) {
   status_.actions += outcome.allowed_now.size();
   for (Action& action : outcome.allowed_now) {
     const std::string_view verb = verb_of(action);
-    runner_.run(std::move(action), [this, key, verb](ActionAnswer answer) { answered(key, verb, std::move(answer)); });
+    Announcement announcement = take_announcement(action);
+    runner_.run(std::move(action), [this, key, verb, announcement = std::move(announcement)](ActionAnswer answer) {
+      announce(announcement, answer.result);
+      answered(key, verb, std::move(answer));
+    });
   }
+}
+
+void Controller::announce(const Announcement& announcement, const Result<void>& result) {
+  if (result) {
+    if (announcement.done) events_.write(*announcement.done);
+    return;
+  }
+  if (!announcement.failed) return;
+  // A namespace that is being deleted takes no Events either.
+  const auto& causes = result.error().causes;
+  if (std::any_of(causes.begin(), causes.end(), [](const Cause& cause) { return cause.reason == kNamespaceEnds; }))
+    return;
+  Emit failed = *announcement.failed;
+  failed.message += result.error().message;
+  events_.write(failed);
 }
 
 void Controller::answered(const api::ObjectKey& key, std::string_view verb, ActionAnswer answer) {
@@ -195,27 +252,41 @@ void Controller::answered(const api::ObjectKey& key, std::string_view verb, Acti
     status_.last_error = answer.result.error().message;
     held.failed = true;
     held.at_least = std::max<Duration>(held.at_least, std::chrono::seconds(answer.result.error().retry_after_seconds));
+    if (!answer.probe)
+      held.recollection.setbacks.push_back({verb, answer.resource, answer.object, answer.result.error()});
   }
   if (answer.probe) {
-    held.probe_answers.insert_or_assign(std::move(answer.probe->first), std::move(answer.probe->second));
+    held.recollection.probes.insert_or_assign(std::move(answer.probe->first), std::move(answer.probe->second));
   } else if (answer.result) {
     behind_[answer.resource].insert(key);
-    held.landed.push_back(std::move(answer));
+    held.landed.push_back({verb, std::move(answer)});
   }
   if (held.answers_missing == 0) {
-    held.timeout = loop_.run_after(options_.longest_hold, [this, key] {
-      ++status_.hold_timeouts;
-      if (observer_ != nullptr) observer_->on_hold_timeout(options_.name, key);
-      release(key);
-    });
+    held.timeout = loop_.run_after(options_.longest_hold, [this, key] { time_out(key); });
     release_if_shown(key);
   }
   if (queue_.waiting() > 0) wake();
 }
 
+void Controller::time_out(const api::ObjectKey& key) {
+  ++status_.hold_timeouts;
+  if (observer_ != nullptr) observer_->on_hold_timeout(options_.name, key);
+  Held& held = held_.at(key);
+  for (const auto& [verb, answer] : held.landed) {
+    Error error = internal_error("not shown yet");
+    error.reason = Reason::kTimeout;
+    held.recollection.setbacks.push_back({verb, answer.resource, answer.object, std::move(error)});
+  }
+  release(key);
+}
+
 bool Controller::is_shown(const ActionAnswer& answer) const {
   const Informer* informer = mirror_.find(answer.resource);
   if (informer == nullptr || !watches_.contains(answer.resource)) return true;
+  if (answer.leaves != 0) {
+    const api::Version now = informer->objects().get(answer.object);
+    return !now || now.header->uid != answer.uid || now.header->revision > answer.leaves;
+  }
   if (answer.revision != 0 && informer->revision() >= answer.revision) return true;
   if (!answer.is_delete) return answer.revision == 0;
   // Some servers answer a deletion without saying at which revision it happened.
@@ -224,24 +295,22 @@ bool Controller::is_shown(const ActionAnswer& answer) const {
 }
 
 void Controller::release_if_shown(const api::ObjectKey& key) {
-  const Held& held = held_.at(key);
+  Held& held = held_.at(key);
   if (held.answers_missing > 0) return;
-  const bool shown =
-      std::all_of(held.landed.begin(), held.landed.end(), [this](const auto& answer) { return is_shown(answer); });
-  if (shown) release(key);
+  // Answers come in about the order of their effects, so the last is the one to wait for; what was shown once is not
+  // checked again, or many actions would be gone through with every change.
+  while (!held.landed.empty() && is_shown(held.landed.back().answer)) held.landed.pop_back();
+  if (held.landed.empty()) release(key);
 }
 
 void Controller::release(const api::ObjectKey& key) {
-  const auto node = held_.extract(key);
-  const Held& held = node.mapped();
+  auto node = held_.extract(key);
+  Held& held = node.mapped();
   loop_.cancel(held.timeout);
-  for (const ActionAnswer& answer : held.landed) {
-    auto waiting = behind_.find(answer.resource);
-    if (waiting == behind_.end()) continue;
-    waiting->second.erase(key);
-    if (waiting->second.empty()) behind_.erase(waiting);
-  }
-  if (!held.probe_answers.empty()) answers_[key] = held.probe_answers;
+  for (auto& [resource, waiting] : behind_) waiting.erase(key);
+  std::erase_if(behind_, [](const auto& waiting) { return waiting.second.empty(); });
+  if (!held.recollection.probes.empty() || !held.recollection.setbacks.empty())
+    last_[key] = std::move(held.recollection);
 
   const bool restless = ++restless_[key] >= options_.restless_looks;
   if (held.failed || restless) {

@@ -3,6 +3,7 @@
 //   change ─► key ─► waiting ─► look ─┬─ no actions ─► absent, or delayed until look_again_at
 //                      ▲              └─ actions ─► held: answers missing ─► held: mirror behind ─┐
 //                      └── at once, or after back-off when an action failed ◄───────────────────────┘
+//                      └── after a pause when the look before took long
 //
 // A held key is not looked at, whatever happens to its objects: a look at a view that lacks the effects of the last
 // actions would decide them again. The hold ends after a while even so, since an object may be changed and deleted in
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "client/action_runner.h"
+#include "client/event_writer.h"
 #include "client/mirror.h"
 #include "client/reconciler.h"
 #include "client/work_queue.h"
@@ -37,7 +39,7 @@ class ControllerObserver {
 };
 
 struct ControllerOptions {
-  std::string name;  // also the field manager of its writes
+  std::string name;  // also the field manager of its writes, and who its Events come from
   sys::Lane lane = sys::Lane::kNormal;
   WorkQueueOptions queue = {};
   std::size_t max_under_way = 64;
@@ -46,6 +48,9 @@ struct ControllerOptions {
   // A key that acts this often without ever being at rest is put under back-off: a reconciler that fights somebody
   // must not do so at full speed.
   unsigned restless_looks = 16;
+  // A key whose looks take long has a pause of so many times as long after each: changes that come by the thousand are
+  // then seen by a few looks, and the loop has time for others.
+  unsigned pause_factor = 4;
 };
 
 struct ControllerStatus {
@@ -93,24 +98,33 @@ class Controller {
     std::unique_ptr<sys::Subscription> subscription;
     MonoTime since;
   };
+  struct Landed {
+    std::string_view verb;
+    ActionAnswer answer;
+  };
   struct Held {
     std::size_t answers_missing = 0;
     bool failed = false;
     Duration at_least = Duration::zero();  // what the server asked us to wait
-    std::vector<ActionAnswer> landed;      // effects that the mirror may not show yet
-    ProbeAnswers probe_answers;
+    std::vector<Landed> landed;            // effects that the mirror may not show yet
+    Recollection recollection;             // for the next look
     sys::TimerId timeout = sys::TimerId::kNone;
   };
 
-  View view(const ProbeAnswers* answers = nullptr) const;
+  View view(const Recollection* last = nullptr) const;
   void on_change(const Resource& resource, const ObjectChange& change);
   void on_progress(const Resource& resource);
   void wake();
   void pump();
+  bool must_pause(const api::ObjectKey& key);
+  Outcome reconcile(const api::ObjectKey& key);
   void look(const api::ObjectKey& key);
+  void tell(Outcome& outcome);
   void rest(const api::ObjectKey& key, const Outcome& outcome);
   void act(const api::ObjectKey& key, Outcome outcome);
   void answered(const api::ObjectKey& key, std::string_view verb, ActionAnswer answer);
+  void announce(const Announcement& announcement, const Result<void>& result);
+  void time_out(const api::ObjectKey& key);
   void release_if_shown(const api::ObjectKey& key);
   void release(const api::ObjectKey& key);
   bool is_shown(const ActionAnswer& answer) const;
@@ -124,11 +138,13 @@ class Controller {
   ControllerObserver* observer_;
   WorkQueue queue_;
   ActionRunner runner_;
+  EventWriter events_;
   std::map<Resource, Watch> watches_;
   std::map<api::ObjectKey, Held> held_;
   std::map<Resource, std::set<api::ObjectKey>> behind_;  // held keys by the resource they wait for
-  std::map<api::ObjectKey, ProbeAnswers> answers_;       // for the next look
+  std::map<api::ObjectKey, Recollection> last_;          // for the next look
   std::map<api::ObjectKey, unsigned> restless_;
+  std::map<api::ObjectKey, MonoTime> pauses_;  // until when
   // Where telling everything again has got to, since the queue lost something.
   std::optional<std::pair<Resource, api::ObjectName>> retell_;
   ControllerStatus status_;

@@ -32,6 +32,8 @@ class TwoPods : public Reconciler {
 
   Outcome reconcile(const api::ObjectKey& key, const View& view) const override {
     ++looks;
+    setbacks = view.setbacks();
+    if (takes > Duration::zero()) loop->spend(takes);
     Outcome outcome;
     const api::Version owner = view.get(kConfigMaps, key.object);
     if (!owner) return outcome;
@@ -51,7 +53,10 @@ class TwoPods : public Reconciler {
     return outcome;
   }
 
+  Duration takes = Duration::zero();
+  testing::ManualLoop* loop = nullptr;
   mutable int looks = 0;
+  mutable std::vector<Setback> setbacks;
 };
 
 struct ControllerTest : ::testing::Test {
@@ -103,6 +108,38 @@ TEST_F(ControllerTest, DoesNotActAgainBeforeTheMirrorShowsTheLastActions) {
   EXPECT_EQ(labelled(), 1);
   EXPECT_EQ(api.writes().size(), 3u);
   EXPECT_EQ(controller->status().hold_timeouts, 0u);
+}
+
+// Many changes are one look when a look takes long.
+TEST_F(ControllerTest, AKeyWhoseLooksTakeLongHasPauses) {
+  api.create(kConfigMaps, a_config_map("default", "job"));
+  start();
+  reconciler.loop = &loop;
+  reconciler.takes = 10ms;
+  loop.advance(1s);
+  int value = 0;
+  const auto change = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      const std::string data = R"({"data":{"a":")" + std::to_string(++value) + R"("}})";
+      api.patch(kConfigMaps, {"default", "job"}, testing::parsed(data));
+      loop.advance(1ms);
+    }
+  };
+  const int looks = reconciler.looks;
+  change(1);
+  EXPECT_EQ(reconciler.looks, looks + 1);
+  change(30);
+  EXPECT_EQ(reconciler.looks, looks + 1);
+  loop.advance(100ms);
+  EXPECT_EQ(reconciler.looks, looks + 2);
+  // A pause has an end, however long the look was.
+  reconciler.takes = 10s;
+  change(1);
+  const int slow = reconciler.looks;
+  change(1);
+  EXPECT_EQ(reconciler.looks, slow);
+  loop.advance(250ms);
+  EXPECT_EQ(reconciler.looks, slow + 1);
 }
 
 TEST_F(ControllerTest, AHoldEndsEvenIfTheMirrorNeverShowsIt) {
@@ -211,6 +248,119 @@ TEST_F(ControllerTest, IsRightAfterBadWeather) {
     EXPECT_EQ(stormy.objects(kPods).size(), 20u) << "seed " << seed;
     EXPECT_TRUE(under_test.is_idle()) << "seed " << seed;
   }
+}
+
+TEST_F(ControllerTest, ALookSeesWhatWentWrongWithTheLastOne) {
+  const auto owner = api.create(kConfigMaps, a_config_map("default", "job"));
+  api.inject({.when = nullptr, .error = an_error(Reason::kForbidden), .after_commit = false, .times = 1});
+  api.set_watch_lag(kPods, 500ms);
+  start();
+  EXPECT_TRUE(reconciler.setbacks.empty());
+  loop.advance(505ms);
+  ASSERT_EQ(reconciler.setbacks.size(), 1u);
+  EXPECT_EQ(reconciler.setbacks[0].verb, "create");
+  EXPECT_EQ(reconciler.setbacks[0].resource, kPods);
+  EXPECT_EQ(reconciler.setbacks[0].object.name, generated_name("job", owner.header->uid, "pod", 0, 0));
+  EXPECT_EQ(reconciler.setbacks[0].error.reason, Reason::kForbidden);
+  loop.advance(1s);
+  EXPECT_TRUE(reconciler.setbacks.empty()) << "only the last look counts";
+  EXPECT_EQ(pods(), 2u);
+}
+
+TEST_F(ControllerTest, ALookSeesWhatTheMirrorDidNotShow) {
+  api.create(kConfigMaps, a_config_map("default", "job"));
+  api.set_watch_lag(kPods, 1h);
+  start();
+  loop.advance(31s);
+  ASSERT_EQ(reconciler.setbacks.size(), 2u);
+  EXPECT_EQ(reconciler.setbacks[0].verb, "create");
+  EXPECT_EQ(reconciler.setbacks[0].error.reason, Reason::kTimeout);
+  EXPECT_FALSE(reconciler.setbacks[0].object.name.empty());
+}
+
+// Makes one pod for every ConfigMap and says so, and says hello at every look.
+class Talker : public Reconciler {
+ public:
+  std::vector<WatchRule> watches() const override {
+    return {{.resource = kConfigMaps, .keys = itself(kConfigMaps), .indexed_fields = {}}, {.resource = kPods}};
+  }
+  Outcome reconcile(const api::ObjectKey& key, const View& view) const override {
+    Outcome outcome;
+    const api::Version owner = view.get(kConfigMaps, key.object);
+    const EventSubject about = subject_of(kConfigMaps, "ConfigMap", owner);
+    outcome.allowed_now.push_back(Emit{.about = about, .reason = "Hello", .message = "hello"});
+    if (view.get(kPods, key.object)) return outcome;
+    Create create{kPods, key.object.ns, a_pod(key.object.ns, key.object.name)};
+    create.announce.done = Emit{.about = about, .reason = "Made", .message = "made it"};
+    create.announce.failed = Emit{about, EventType::kWarning, "Failed", "could not: "};
+    outcome.allowed_now.push_back(std::move(create));
+    return outcome;
+  }
+};
+
+struct AnnouncementTest : ::testing::Test {
+  testing::ManualLoop loop;
+  FakeApi api{loop};
+  Mirror mirror{api, loop};
+  Talker talker;
+  Controller controller{api, loop, mirror, talker, {.name = "talker"}};
+
+  // "reason: message x count" of all events, sorted.
+  std::vector<std::string> events() const {
+    std::vector<std::string> all;
+    for (const auto& [name, version] : api.objects(resources::kEvents)) {
+      const auto event = testing::parsed(*version.json);
+      all.push_back(std::string(json::string_at(event, {"reason"})) + ": " +
+                    std::string(json::string_at(event, {"message"})) + " x " +
+                    json::serialize(*json::find(event, {"count"})));
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+};
+
+TEST_F(AnnouncementTest, EventsFollowTheirEffectsAndHoldNothing) {
+  api.create(kConfigMaps, a_config_map("default", "sky"));
+  controller.start();
+  loop.run_until_idle();
+  EXPECT_EQ(events(), (std::vector<std::string>{"Hello: hello x 2", "Made: made it x 1"}));
+  EXPECT_TRUE(controller.is_idle());
+  EXPECT_EQ(controller.status().actions, 1u);
+  const auto event = testing::parsed(*api.objects(resources::kEvents).begin()->second.json);
+  EXPECT_EQ(json::string_at(event, {"source", "component"}), "talker");
+}
+
+TEST_F(AnnouncementTest, AFailureIsToldWithItsReason) {
+  api.inject({.when = [](const ApiRequest& request) { return request.resource == kPods; },
+              .error = an_error(Reason::kForbidden)});
+  api.create(kConfigMaps, a_config_map("default", "sky"));
+  controller.start();
+  loop.advance(1s);
+  EXPECT_EQ(events(), (std::vector<std::string>{"Failed: could not: scripted: Forbidden x 1", "Hello: hello x 3",
+                                                "Made: made it x 1"}));
+}
+
+TEST_F(AnnouncementTest, AnEventThatCannotBeWrittenHoldsNothing) {
+  api.inject({.when = [](const ApiRequest& request) { return request.resource == resources::kEvents; },
+              .error = an_error(Reason::kForbidden),
+              .times = 100});
+  api.create(kConfigMaps, a_config_map("default", "sky"));
+  controller.start();
+  loop.run_until_idle();
+  EXPECT_EQ(api.objects(kPods).size(), 1u);
+  EXPECT_TRUE(controller.is_idle());
+  EXPECT_EQ(controller.queue().delayed(), 0u);
+  EXPECT_EQ(controller.status().failed_actions, 0u);
+}
+
+TEST_F(AnnouncementTest, NothingIsToldInANamespaceThatEnds) {
+  Error ending = an_error(Reason::kForbidden);
+  ending.causes.push_back({"NamespaceTerminating", "it ends", "metadata.namespace"});
+  api.inject({.when = [](const ApiRequest& request) { return request.resource == kPods; }, .error = ending});
+  api.create(kConfigMaps, a_config_map("default", "sky"));
+  controller.start();
+  loop.run_until_idle();
+  EXPECT_EQ(events(), (std::vector<std::string>{"Hello: hello x 1"}));
 }
 
 // Asks, waits a second after the answer, then writes it down.

@@ -9,6 +9,7 @@
 #include "client/http_watch.h"
 #include "client/resource.h"
 #include "json/value.h"
+#include "sys/url.h"
 
 namespace gangway::client {
 namespace {
@@ -33,28 +34,11 @@ constexpr std::array kReasons = {
     Reason::kTimeout,
 };
 
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      (out += '%') += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    }
-  }
-  return out;
-}
-
 void add_query(std::string& target, std::string_view key, std::string_view value) {
   if (value.empty()) return;
   target += target.find('?') == std::string::npos ? '?' : '&';
   (target += key) += '=';
-  target += percent_encoded(value);
+  target += sys::percent_encode(value);
 }
 
 std::string list_target(const ListRequest& what) {
@@ -145,9 +129,9 @@ struct HttpClient::Listing {
 std::string path_of(const Resource& resource, const api::ObjectName& object, std::string_view subresource) {
   std::string path =
       resource.group.empty() ? "/api/" + resource.version : "/apis/" + resource.group + "/" + resource.version;
-  if (!object.ns.empty()) path += "/namespaces/" + percent_encoded(object.ns);
+  if (!object.ns.empty()) path += "/namespaces/" + sys::percent_encode(object.ns);
   path += "/" + resource.plural;
-  if (!object.name.empty()) path += "/" + percent_encoded(object.name);
+  if (!object.name.empty()) path += "/" + sys::percent_encode(object.name);
   if (!subresource.empty()) (path += '/') += subresource;
   return path;
 }

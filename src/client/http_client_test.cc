@@ -26,10 +26,14 @@ class ScriptedTransport final : public Transport {
     answers.pop_front();
     loop_.post([done = std::move(done), answer = std::move(answer)] { done(answer); });
   }
-  std::unique_ptr<sys::Subscription> stream(HttpClientRequest request, StreamCallbacks callbacks) override {
+  std::unique_ptr<BodySource> stream(HttpClientRequest request, StreamCallbacks callbacks) override {
     requests.push_back(std::move(request));
     open = std::move(callbacks);
-    return std::make_unique<sys::Subscription>();
+    return std::make_unique<Source>();
+  }
+  void upgrade(HttpClientRequest, std::unique_ptr<sys::ByteSession>,
+               sys::Completion<HttpClientResponse> done) override {
+    loop_.post([done = std::move(done)] { done(bad_request("an API client upgrades nothing")); });
   }
   void answer(int status, std::string body) { answers.push_back(HttpClientResponse{status, {}, std::move(body)}); }
 
@@ -38,6 +42,9 @@ class ScriptedTransport final : public Transport {
   StreamCallbacks open;
 
  private:
+  struct Source final : BodySource {
+    void pause(bool) override {}
+  };
   sys::EventLoop& loop_;
 };
 

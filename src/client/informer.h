@@ -73,6 +73,10 @@ class Informer {
   const Resource& resource() const { return options_.what.resource; }
   const InformerStatus& status() const { return status_; }
 
+  // For ObjectCache::with_field, besides those in the options.
+  void add_index(const std::string& path) { objects_.add_index(path); }
+  void add_index(const KeyIndex& index) { objects_.add_index(index); }
+
   // What is in the mirror already is told as added, from inside this call.
   [[nodiscard]] std::unique_ptr<sys::Subscription> subscribe(InformerHandlers handlers);
 

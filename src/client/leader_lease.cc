@@ -16,11 +16,6 @@ ApiRequest request_for(Method method, const api::ObjectName& lease) {
   return request;
 }
 
-std::int64_t number_at(const json::Value& tree, std::initializer_list<std::string_view> path) {
-  const json::Value* value = json::find(tree, path);
-  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
-}
-
 }  // namespace
 
 LeaderLease::LeaderLease(ApiClient& client, sys::EventLoop& loop, LeaderLeaseOptions options, sys::Task on_acquired,
@@ -84,13 +79,13 @@ bool LeaderLease::is_stale(const api::Version& known, const json::Value& lease) 
     seen_ = known.header->revision;
     seen_at_ = now;
   }
-  return now - seen_at_ >= std::chrono::seconds(number_at(lease, {"spec", "leaseDurationSeconds"}));
+  return now - seen_at_ >= std::chrono::seconds(json::integer_at(lease, {"spec", "leaseDurationSeconds"}));
 }
 
 json::Object LeaderLease::spec(const json::Value* before) const {
   const std::string now = to_rfc3339_micro(loop_.clock().wall());
   const bool ours = before != nullptr && json::string_at(*before, {"spec", "holderIdentity"}) == options_.identity;
-  const std::int64_t transitions = before == nullptr ? 0 : number_at(*before, {"spec", "leaseTransitions"});
+  const std::int64_t transitions = before == nullptr ? 0 : json::integer_at(*before, {"spec", "leaseTransitions"});
   const std::string since(before == nullptr ? std::string_view() : json::string_at(*before, {"spec", "acquireTime"}));
   return {{"holderIdentity", options_.identity},
           {"leaseDurationSeconds", std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration).count()},

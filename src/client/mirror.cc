@@ -11,16 +11,16 @@ namespace gangway::client {
 Mirror::Mirror(ApiClient& client, sys::EventLoop& loop, std::uint64_t seed)
     : client_(client), loop_(loop), seed_(seed) {}
 
-Informer& Mirror::watch(const Resource& resource, std::vector<std::string> indexed_fields) {
+Informer& Mirror::watch(const Resource& resource, const std::vector<std::string>& indexed_fields) {
   auto& informer = informers_[resource];
   if (informer == nullptr) {
     InformerOptions options;
     options.what.resource = resource;
-    options.indexed_fields = std::move(indexed_fields);
     options.seed = seed_ ^ std::hash<std::string>()(resource_name(resource));
     informer = std::make_unique<Informer>(client_, loop_, std::move(options));
     informer->start();
   }
+  for (const std::string& path : indexed_fields) informer->add_index(path);
   return *informer;
 }
 
@@ -49,6 +49,12 @@ const ObjectCache* Mirror::objects(const Resource& resource) const {
 
 void Mirror::for_each(const Visit& visit) const {
   for (const auto& [resource, informer] : informers_) visit(resource, informer->objects());
+}
+
+bool Mirror::has_reached(api::Revision revision) const {
+  return std::all_of(informers_.begin(), informers_.end(), [revision](const auto& entry) {
+    return entry.second->has_synced() && entry.second->revision() >= revision;
+  });
 }
 
 }  // namespace gangway::client

@@ -18,9 +18,8 @@ class Mirror final : public ObjectSource {
  public:
   Mirror(ApiClient& client, sys::EventLoop& loop, std::uint64_t seed = 0);
 
-  // The informer of a resource, made and started when there is none yet. `indexed_fields` count only then: whoever
-  // needs a field index asks first.
-  Informer& watch(const Resource& resource, std::vector<std::string> indexed_fields = {});
+  // The informer of a resource, made and started when there is none yet. `indexed_fields` are added to its indexes.
+  Informer& watch(const Resource& resource, const std::vector<std::string>& indexed_fields = {});
   // Stops mirroring. Does nothing when it was not mirrored.
   void drop(const Resource& resource);
   const Informer* find(const Resource& resource) const;
@@ -31,6 +30,7 @@ class Mirror final : public ObjectSource {
 
   const ObjectCache* objects(const Resource& resource) const override;
   void for_each(const Visit& visit) const override;
+  bool has_reached(api::Revision revision) const override;
 
  private:
   ApiClient& client_;

@@ -36,6 +36,7 @@ struct WatchRule {
   Resource resource;
   KeyMapper keys = {};                           // null: read only
   std::vector<std::string> indexed_fields = {};  // see Mirror::watch
+  std::vector<KeyIndex> indexes = {};            // for ObjectCache::with_key
   // No look before this resource is mirrored. One that is not required is waited for only so long.
   bool required = true;
 };

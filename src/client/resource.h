@@ -23,12 +23,21 @@ inline const Resource kPods{"", "v1", "pods"};
 inline const Resource kNodes{"", "v1", "nodes"};
 inline const Resource kNamespaces{"", "v1", "namespaces"};
 inline const Resource kConfigMaps{"", "v1", "configmaps"};
+inline const Resource kServices{"", "v1", "services"};
+inline const Resource kEndpoints{"", "v1", "endpoints"};
+inline const Resource kEvents{"", "v1", "events"};
+inline const Resource kPersistentVolumes{"", "v1", "persistentvolumes"};
+inline const Resource kPersistentVolumeClaims{"", "v1", "persistentvolumeclaims"};
 inline const Resource kServiceAccounts{"", "v1", "serviceaccounts"};
 inline const Resource kDeployments{"apps", "v1", "deployments"};
 inline const Resource kReplicaSets{"apps", "v1", "replicasets"};
 inline const Resource kStatefulSets{"apps", "v1", "statefulsets"};
+inline const Resource kJobs{"batch", "v1", "jobs"};
+inline const Resource kControllerRevisions{"apps", "v1", "controllerrevisions"};
 inline const Resource kDisruptionBudgets{"policy", "v1", "poddisruptionbudgets"};
+inline const Resource kEndpointSlices{"discovery.k8s.io", "v1", "endpointslices"};
 inline const Resource kLeases{"coordination.k8s.io", "v1", "leases"};
+inline const Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
 inline const Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
 
 }  // namespace resources

@@ -37,15 +37,25 @@ struct StreamCallbacks {
   std::function<void(Result<void>)> on_end;
 };
 
+// A stream that is under way. Destroying it ends the stream; no callback comes after that.
+class BodySource : public sys::Subscription {
+ public:
+  // While paused nothing is read, so that the server has to wait.
+  virtual void pause(bool paused) = 0;
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
   // Any status is an answer; an Error means that there was none: kServiceUnavailable when the server cannot be
   // reached or the connection broke, kTimeout when the time was up.
   virtual void send(HttpClientRequest request, sys::Completion<HttpClientResponse> done) = 0;
-  // The body as it comes. Destroying the subscription ends the stream; no callback comes after that.
-  [[nodiscard]] virtual std::unique_ptr<sys::Subscription> stream(HttpClientRequest request,
-                                                                  StreamCallbacks callbacks) = 0;
+  // The body as it comes.
+  [[nodiscard]] virtual std::unique_ptr<BodySource> stream(HttpClientRequest request, StreamCallbacks callbacks) = 0;
+  // Asks to leave HTTP behind. When the answer is 101, `session` has the connection from then on: it is opened right
+  // after `done`, and closed at the latest with the transport. Any other answer comes whole, and ends it unopened.
+  virtual void upgrade(HttpClientRequest request, std::unique_ptr<sys::ByteSession> session,
+                       sys::Completion<HttpClientResponse> done) = 0;
 };
 
 }  // namespace gangway::client

@@ -9,9 +9,14 @@ const ObjectCache& View::objects(const Resource& resource) const {
 }
 
 const Result<json::Value>* View::answer(std::string_view name) const {
-  if (answers_ == nullptr) return nullptr;
-  auto at = answers_->find(name);
-  return at == answers_->end() ? nullptr : &at->second;
+  if (last_ == nullptr) return nullptr;
+  auto at = last_->probes.find(name);
+  return at == last_->probes.end() ? nullptr : &at->second;
+}
+
+const std::vector<Setback>& View::setbacks() const {
+  static const std::vector<Setback> kNone;
+  return last_ == nullptr ? kNone : last_->setbacks;
 }
 
 }  // namespace gangway::client

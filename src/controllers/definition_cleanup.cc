@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/conditions.h"
 #include "client/resource.h"
 
 namespace gangway::controllers {
@@ -21,10 +22,12 @@ std::string text(const json::Value& value, std::string_view key) {
   return std::string(json::string_at(value, {key}));
 }
 
-// The definition's objects in a version that is served.
+// The definition's objects in a version that is served. One whose names were never accepted has none: objects that go
+// by them are another kind's.
 Resource instances_of(const json::Value& definition) {
   Resource resource{text(definition.at("spec"), "group"), "",
                     std::string(json::string_at(definition, {"spec", "names", "plural"}))};
+  if (!api::condition_is_true(definition, "Established")) return resource;
   const auto* versions = json::find(definition, {"spec", "versions"});
   if (!versions || !versions->is_array()) return resource;
   for (const auto& version : versions->get_array()) {

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "api/owner.h"
 #include "api/selector.h"
 #include "client/resource.h"
 #include "controllers/conditions.h"
+#include "controllers/int_or_percent.h"
+#include "controllers/pods.h"
 
 namespace gangway::controllers {
 namespace {
@@ -36,32 +38,6 @@ struct Count {
   std::int64_t allowed() const { return expected <= 0 ? 0 : std::max<std::int64_t>(0, healthy - desired); }
 };
 
-std::int64_t number_at(const json::Value& tree, std::initializer_list<std::string_view> path, std::int64_t otherwise) {
-  const json::Value* value = json::find(tree, path);
-  if (value == nullptr) return otherwise;
-  if (value->is_int64()) return value->get_int64();
-  return value->is_uint64() ? static_cast<std::int64_t>(value->get_uint64()) : otherwise;
-}
-
-// An integer, or a percentage of `whole`, rounded up.
-Result<std::int64_t> scaled(const json::Value& value, std::int64_t whole) {
-  if (value.is_int64()) return value.get_int64();
-  if (value.is_string()) {
-    const std::string_view text = value.get_string();
-    std::int64_t percent = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (failure == std::errc() && end + 1 == text.data() + text.size() && *end == '%')
-      return (percent * whole + 99) / 100;
-  }
-  return bad_request("must be an integer or a percentage such as \"30%\" (got " + json::serialize(value) + ")");
-}
-
-const api::OwnerReference* controller_of(const api::Header& header) {
-  auto at =
-      std::find_if(header.owners.begin(), header.owners.end(), [](const auto& owner) { return owner.controller; });
-  return at == header.owners.end() ? nullptr : &*at;
-}
-
 struct Scale {
   std::string uid;
   std::int64_t replicas = 0;
@@ -73,7 +49,7 @@ std::optional<Scale> scale_of(const Resource& resource, const api::OwnerReferenc
   if (!found || found.header->uid != owner.uid) return std::nullopt;
   const auto tree = json::parse(*found.json);
   if (!tree) return std::nullopt;
-  return Scale{owner.uid, number_at(*tree, {"spec", "replicas"}, 1)};
+  return Scale{owner.uid, json::integer_at(*tree, {"spec", "replicas"}, 1)};
 }
 
 // A ReplicaSet of a Deployment counts as the Deployment: during a roll-out several share one scale.
@@ -83,7 +59,7 @@ std::optional<Scale> controller_scale(const api::OwnerReference& owner, const st
   if (owner.kind != "ReplicaSet") return std::nullopt;
   const api::Version set = view.get(kReplicaSets, {ns, owner.name});
   if (!set || set.header->uid != owner.uid) return std::nullopt;
-  const api::OwnerReference* deployment = controller_of(*set.header);
+  const api::OwnerReference* deployment = api::controller_of(*set.header);
   if (deployment != nullptr && deployment->kind == "Deployment") return scale_of(kDeployments, *deployment, ns, view);
   return scale_of(kReplicaSets, owner, ns, view);
 }
@@ -91,7 +67,7 @@ std::optional<Scale> controller_scale(const api::OwnerReference& owner, const st
 Result<std::int64_t> expected_scale(const std::vector<api::Version>& pods, const View& view) {
   std::map<std::string, std::int64_t> scales;
   for (const api::Version& pod : pods) {
-    const api::OwnerReference* owner = controller_of(*pod.header);
+    const api::OwnerReference* owner = api::controller_of(*pod.header);
     if (owner == nullptr) continue;
     const auto scale = controller_scale(*owner, pod.header->name.ns, view);
     if (!scale) {
@@ -112,7 +88,7 @@ Result<Count> expectation(const json::Value& budget, const std::vector<api::Vers
   const json::Value* least = json::find(budget, {"spec", "minAvailable"});
   if (most != nullptr && !most->is_null()) {
     GW_TRY(count.expected, expected_scale(pods, view));
-    GW_TRY(const std::int64_t unavailable, scaled(*most, count.expected));
+    GW_TRY(const std::int64_t unavailable, scaled(*most, count.expected, Rounding::kUp));
     count.desired = std::max<std::int64_t>(0, count.expected - unavailable);
   } else if (least != nullptr && !least->is_null()) {
     if (least->is_string()) {
@@ -120,17 +96,9 @@ Result<Count> expectation(const json::Value& budget, const std::vector<api::Vers
     } else {
       count.expected = static_cast<std::int64_t>(pods.size());
     }
-    GW_TRY(count.desired, scaled(*least, count.expected));
+    GW_TRY(count.desired, scaled(*least, count.expected, Rounding::kUp));
   }
   return count;
-}
-
-bool is_ready(const api::Version& pod) {
-  const auto tree = json::parse(*pod.json);
-  if (!tree) return false;
-  const json::Object* ready = find_condition(*tree, "Ready");
-  const json::Value* status = ready == nullptr ? nullptr : ready->if_contains("status");
-  return status != nullptr && status->is_string() && status->get_string() == "True";
 }
 
 // The evictions that were granted and whose pods are not being deleted yet.
@@ -235,7 +203,7 @@ Outcome DisruptionController::reconcile(const api::ObjectKey& key, const View& v
   auto count = expectation(*tree, pods, view);
   if (!count) {
     // Better to allow no eviction than one too many.
-    const std::int64_t observed = number_at(*tree, {"status", "observedGeneration"}, 0);
+    const std::int64_t observed = json::integer_at(*tree, {"status", "observedGeneration"}, 0);
     write_condition(conditions, {{}, "False", "SyncFailed", count.error().message}, observed, view.now());
     write_status(budget, *tree, {{"disruptionsAllowed", 0}, {"conditions", std::move(conditions)}}, outcome);
     return outcome;
@@ -243,7 +211,8 @@ Outcome DisruptionController::reconcile(const api::ObjectKey& key, const View& v
 
   json::Object disrupted = still_disrupted(*tree, pods, view.now(), outcome);
   for (const api::Version& pod : pods) {
-    if (!pod.header->deleting_since && !disrupted.contains(pod.header->name.name) && is_ready(pod)) ++count->healthy;
+    if (!pod.header->deleting_since && !disrupted.contains(pod.header->name.name) && pod_facts(view, pod)->ready)
+      ++count->healthy;
   }
   const bool enough = count->allowed() > 0;
   write_condition(conditions, {{}, enough ? "True" : "False", enough ? "SufficientPods" : "InsufficientPods", ""},

@@ -75,6 +75,16 @@ Action with_owners(const client::Resource& resource, const api::Version& object,
   return Patch{client::target_of(resource, object), std::move(patch)};
 }
 
+// Whether the view has every dependent that was there when the deletion of `owner` began. If not, it is looked at
+// again: the watch of one kind may be behind that of another.
+bool shows_all_dependents(const api::Header& owner, const View& view, Outcome& outcome) {
+  if (view.has_reached(owner.revision)) return true;
+  const Duration lasted = view.now() - *owner.deleting_since;
+  outcome.look_again(view.now() +
+                     std::clamp<Duration>(lasted / 8, std::chrono::milliseconds(20), std::chrono::seconds(5)));
+  return false;
+}
+
 std::string probe_name(const api::OwnerReference& owner) {
   return owner.uid + "/" + owner.name;
 }
@@ -197,7 +207,8 @@ void GarbageCollector::finish_foreground(const ResourceInfo& info, const api::Ve
   for_each_dependent(view, object.header->uid, [&](const client::Resource&, const api::Version& dependent) {
     is_blocked = is_blocked || blocks(*dependent.header, object.header->uid);
   });
-  if (!is_blocked) outcome.allowed_now.push_back(without_finalizer(info.resource, object, kForeground));
+  if (!is_blocked && shows_all_dependents(*object.header, view, outcome))
+    outcome.allowed_now.push_back(without_finalizer(info.resource, object, kForeground));
 }
 
 void GarbageCollector::orphan_dependents(const ResourceInfo& info, const api::Version& object, const View& view,
@@ -207,7 +218,8 @@ void GarbageCollector::orphan_dependents(const ResourceInfo& info, const api::Ve
     outcome.allowed_now.push_back(with_owners(
         resource, dependent, [&](const json::Value& reference) { return json::string_at(reference, {"uid"}) != uid; }));
   });
-  if (outcome.allowed_now.empty()) outcome.allowed_now.push_back(without_finalizer(info.resource, object, kOrphan));
+  if (outcome.allowed_now.empty() && shows_all_dependents(*object.header, view, outcome))
+    outcome.allowed_now.push_back(without_finalizer(info.resource, object, kOrphan));
 }
 
 client::WatchRule GarbageCollector::watch_rule(const ResourceInfo& info) const {

@@ -36,6 +36,7 @@ struct GarbageCollectorTest : ::testing::Test {
   std::unique_ptr<GarbageFeed> feed;
 
   void start() {
+    api.set_bookmarks(true);
     bench.start(collector, &probe);
     feed = std::make_unique<GarbageFeed>(collector, bench.catalog, *bench.controller, bench.mirror);
     settle();
@@ -126,6 +127,48 @@ TEST_F(GarbageCollectorTest, OrphansStayWithoutTheReference) {
   EXPECT_FALSE(exists(kConfigMaps, "a"));
   ASSERT_TRUE(exists(kWidgets, "w"));
   EXPECT_TRUE(api.get(kWidgets, {"default", "w"}).header->owners.empty());
+}
+
+// The watch of one kind may be far behind that of another.
+TEST_F(GarbageCollectorTest, DependentsThatTheMirrorHasNotShownYetAreOrphanedToo) {
+  const auto a = api.create(kConfigMaps, a_config_map("default", "a"));
+  start();
+  api.set_watch_lag(kWidgets, 5s);
+  api.create(kWidgets, a_widget("late").owner("v1", "ConfigMap", a, true, true));
+  api.remove(kConfigMaps, {"default", "a"}, "Orphan");
+  bench.loop.advance(2s);
+  EXPECT_TRUE(exists(kConfigMaps, "a")) << "somebody may still be owned by it";
+  settle();
+  EXPECT_FALSE(exists(kConfigMaps, "a"));
+  ASSERT_TRUE(exists(kWidgets, "late"));
+  EXPECT_TRUE(api.get(kWidgets, {"default", "late"}).header->owners.empty());
+}
+
+TEST_F(GarbageCollectorTest, NobodyIsLetGoWhileAKindCouldNotBeListed) {
+  const auto a = api.create(kConfigMaps, a_config_map("default", "a"));
+  api.create(kWidgets, a_widget("unseen").owner("v1", "ConfigMap", a, true, true));
+  api.fail_lists(kWidgets, an_error(Reason::kTimeout), 12);
+  start();
+  // Longer than the collector waits for a kind before it begins its work.
+  bench.loop.advance(60s);
+  api.remove(kConfigMaps, {"default", "a"}, "Orphan");
+  bench.loop.advance(5min);
+  EXPECT_FALSE(exists(kConfigMaps, "a"));
+  EXPECT_TRUE(exists(kWidgets, "unseen"));
+}
+
+TEST_F(GarbageCollectorTest, ForegroundWaitsForBlockingDependentsThatTheMirrorHasNotShownYet) {
+  const auto a = api.create(kConfigMaps, a_config_map("default", "a"));
+  start();
+  api.set_watch_lag(kWidgets, 5s);
+  api.create(kWidgets, a_widget("late").owner("v1", "ConfigMap", a, true, true).finalizer("example.com/hold"));
+  api.remove(kConfigMaps, {"default", "a"}, "Foreground");
+  settle();
+  EXPECT_TRUE(exists(kConfigMaps, "a"));
+  api.patch(kWidgets, {"default", "late"}, testing::parsed(R"({"metadata":{"finalizers":[]}})"));
+  settle();
+  EXPECT_FALSE(exists(kWidgets, "late"));
+  EXPECT_FALSE(exists(kConfigMaps, "a"));
 }
 
 struct OwnerCase {
@@ -281,6 +324,7 @@ RC_GTEST_PROP(GarbageCollectorProperty, EveryDeletionEndsAsTheModelSays, ()) {
                          .lost = *rc::gen::element(0u, 150u),
                          .broken_watches = *rc::gen::element(0u, 50u),
                          .seed = *rc::gen::inRange<std::uint64_t>(1, 1000)});
+  bench.api.set_bookmarks(true);
   bench.api.set_watch_lag(kWidgets, std::chrono::milliseconds(*rc::gen::inRange(0, 300)));
 
   Model model;

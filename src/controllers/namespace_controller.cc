@@ -130,8 +130,11 @@ void delete_content(const Content& content, const std::string& ns, Outcome& outc
                                     [](const Listed& listed) { return listed.is_pods(); });
   for (const Listed& listed : content.resources) {
     if (any_pods && !listed.is_pods()) continue;
-    for (const Item& item : listed.items)
-      if (!item.deleting) outcome.allowed_now.push_back(Delete{{listed.resource, {ns, item.name}, item.uid, 0}});
+    for (const Item& item : listed.items) {
+      if (item.deleting) continue;
+      outcome.allowed_now.push_back(
+          Delete{{listed.resource, {ns, item.name}, item.uid, 0}, client::Propagation::kBackground});
+    }
   }
 }
 

@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "client/controller.h"
 #include "client/resource.h"
 #include "controllers/resource_catalog.h"
 #include "testing/builders.h"
-#include "testing/fake_api.h"
-#include "testing/manual_loop.h"
+#include "testing/controller_bench.h"
 
 namespace gangway::controllers {
 
@@ -57,27 +55,9 @@ class TestCatalog final : public ResourceCatalog {
   sys::Task on_change_;
 };
 
-// A reconciler at work on a fake cluster.
-struct Bench {
-  testing::ManualLoop loop;
-  testing::FakeApi api{loop};
-  client::Mirror mirror{api, loop};
+// A reconciler at work on a fake cluster whose resources are known.
+struct Bench : testing::ControllerBench {
   TestCatalog catalog{loop};
-  std::unique_ptr<client::Controller> controller;
-
-  void start(const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr) {
-    controller = std::make_unique<client::Controller>(api, loop, mirror, reconciler,
-                                                      client::ControllerOptions{.name = "under-test"}, probes);
-    controller->start();
-    loop.run_until_idle();
-  }
-  // Looks at everything again and returns how many writes that led to: none, for a reconciler at rest.
-  std::size_t writes_when_looking_again() {
-    api.forget_calls();
-    controller->resync();
-    loop.run_until_idle();
-    return api.writes().size();
-  }
 };
 
 }  // namespace gangway::controllers

@@ -1,0 +1,114 @@
+#include "scheduler/allotment.h"
+
+#include <fmt/format.h>
+
+#include "client/action.h"
+#include "json/access.h"
+
+namespace gangway::scheduler {
+namespace {
+
+using planning::Eviction;
+
+const char* word_of(Eviction::How how) {
+  switch (how) {
+    case Eviction::How::kShrink:
+      return "Shrink";
+    case Eviction::How::kRequeue:
+      return "Requeue";
+    case Eviction::How::kFail:
+      break;
+  }
+  return "Fail";
+}
+
+json::Object to_json(const AllotmentFacts::Place& place) {
+  return {{"pod", place.pod}, {"uid", place.uid}, {"node", place.node}};
+}
+
+json::Object victim_of(const planning::Snapshot& snapshot, planning::PodId id, const char* how) {
+  const planning::Pod& pod = snapshot.pods[id];
+  json::Object victim{{"namespace", pod.ns},
+                      {"pod", pod.name},
+                      {"uid", pod.uid},
+                      {"node", snapshot.nodes[pod.node].name},
+                      {"how", how}};
+  if (pod.gang != planning::kNone && !snapshot.gangs[pod.gang].is_plain)
+    victim["gang"] = full_name(snapshot.gangs[pod.gang]);
+  return victim;
+}
+
+}  // namespace
+
+AllotmentFacts read_allotment(const api::Version& version) {
+  AllotmentFacts facts;
+  const auto tree = json::parse(*version.json);
+  if (!tree) return facts;
+  facts.is_group = json::string_at(*tree, {"spec", "gang", "kind"}) == "PodGroup";
+  facts.gang = json::string_at(*tree, {"spec", "gang", "name"});
+  facts.is_observed = json::integer_at(*tree, {"status", "observedGeneration"}) == version.header->generation;
+  facts.phase = json::string_at(*tree, {"status", "phase"});
+  for (const auto& place : json::array_at(*tree, {"spec", "places"}))
+    facts.places.push_back({std::string(json::string_at(place, {"pod"})), std::string(json::string_at(place, {"uid"})),
+                            std::string(json::string_at(place, {"node"}))});
+  for (const auto& victim : json::array_at(*tree, {"spec", "victims"}))
+    facts.victims.push_back(
+        {{std::string(json::string_at(victim, {"namespace"})), std::string(json::string_at(victim, {"pod"}))},
+         std::string(json::string_at(victim, {"uid"})),
+         std::string(json::string_at(victim, {"node"})),
+         std::string(json::string_at(victim, {"gang"}))});
+  for (const auto& entry : json::array_at(*tree, {"status", "preemptedBy"})) {
+    const auto at = parse_rfc3339(json::string_at(entry, {"at"}));
+    if (!at) continue;
+    facts.preemptions.push_back(*at);
+    facts.preemption_keys.emplace_back(json::string_at(entry, {"grant"}));
+  }
+  return facts;
+}
+
+std::string allotment_name(bool is_group, const std::string& gang) {
+  return client::generated_name(gang, is_group ? "group" : "pod", "allotment", 0, 0, 253);
+}
+
+std::string grant_key(const api::Header& allotment) {
+  return fmt::format("{}/{} {}", allotment.name.ns, allotment.name.name, allotment.generation);
+}
+
+json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
+                         const std::vector<AllotmentFacts::Place>& kept,
+                         const std::vector<AllotmentFacts::Victim>& kept_victims) {
+  const planning::Gang& gang = snapshot.gangs[ticket.gang];
+  json::Array places;
+  for (const auto& place : kept) places.push_back(to_json(place));
+  for (const planning::Placement& place : ticket.places) {
+    const planning::Pod& pod = snapshot.pods[place.pod];
+    places.push_back(to_json({pod.name, pod.uid, snapshot.nodes[place.node].name}));
+  }
+  json::Array victims;
+  for (const auto& victim : kept_victims) {
+    json::Object entry{{"namespace", victim.pod.ns},
+                       {"pod", victim.pod.name},
+                       {"uid", victim.uid},
+                       {"node", victim.node},
+                       {"how", "Fail"}};
+    if (!victim.gang.empty()) entry["gang"] = victim.gang;
+    victims.push_back(std::move(entry));
+  }
+  for (const Eviction& eviction : ticket.evictions)
+    for (const planning::PodId pod : eviction.pods) victims.push_back(victim_of(snapshot, pod, word_of(eviction.how)));
+  for (const planning::PodId pod : ticket.waits_for) victims.push_back(victim_of(snapshot, pod, "Fail"));
+
+  json::Object spec{{"gang", json::Object{{"kind", gang.is_plain ? "Pod" : "PodGroup"}, {"name", gang.name}}},
+                    {"places", std::move(places)},
+                    {"grantedAt", to_rfc3339(now)}};
+  if (!gang.uid.empty()) spec["gang"].as_object()["uid"] = gang.uid;
+  if (!victims.empty()) spec["victims"] = std::move(victims);
+  if (ticket.lost_gpu_seconds > 0) spec["lostGpuSeconds"] = ticket.lost_gpu_seconds;
+  return json::Object{
+      {"apiVersion", "gangway.dev/v1alpha1"},
+      {"kind", "Allotment"},
+      {"metadata", json::Object{{"namespace", gang.ns}, {"name", allotment_name(!gang.is_plain, gang.name)}}},
+      {"spec", std::move(spec)}};
+}
+
+}  // namespace gangway::scheduler

@@ -1,0 +1,69 @@
+// Allotments: tickets of a plan as objects. Written before the first effect, so that whoever schedules next can finish
+// what was begun or take it back. Pure.
+//
+//   none ──► granted ──► releasing: victims end ──► binding: pods are bound ──► Bound
+//              └───────────────┴───────────────────────┴──► Withdrawn: room is given back, its gang waits again
+//
+// Which of these a ticket is in follows from the pods that it names; `status.phase` is for people, but for Bound and
+// Withdrawn, which end it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/object.h"
+#include "base/time.h"
+#include "client/api_client.h"
+#include "json/value.h"
+#include "planning/plan.h"
+
+namespace gangway::scheduler {
+
+inline const client::Resource kAllotments{"gangway.dev", "v1alpha1", "allotments"};
+inline const client::Resource kPodGroups{"scheduling.x-k8s.io", "v1alpha1", "podgroups"};
+inline const client::Resource kConfigurations{"gangway.dev", "v1alpha1", "configurations"};
+inline const client::Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses"};
+
+inline constexpr const char* kBound = "Bound";
+inline constexpr const char* kWithdrawn = "Withdrawn";
+inline constexpr const char* kReleasing = "Releasing";
+
+struct AllotmentFacts {
+  struct Place {
+    std::string pod;
+    std::string uid;
+    std::string node;
+  };
+  struct Victim {
+    api::ObjectName pod;
+    std::string uid;
+    std::string node;
+    std::string gang;  // "ns/name" of a group; empty for a plain pod
+  };
+  bool is_group = false;
+  std::string gang;  // the PodGroup's name, or the pod's
+  std::vector<Place> places;
+  std::vector<Victim> victims;
+  std::string phase;
+  bool is_observed = false;                  // the phase is about the grant as it stands, not about an earlier one
+  std::vector<WallTime> preemptions;         // when its gang was preempted
+  std::vector<std::string> preemption_keys;  // by which ticket, beside each
+
+  bool is_open() const { return !is_observed || (phase != kBound && phase != kWithdrawn); }
+};
+AllotmentFacts read_allotment(const api::Version& allotment);
+
+// Deterministic: one a gang.
+std::string allotment_name(bool is_group, const std::string& gang);
+
+// What identifies one grant: the Allotment and its generation.
+std::string grant_key(const api::Header& allotment);
+
+// The object for a ticket. `kept` are places of an earlier grant that still hold.
+json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
+                         const std::vector<AllotmentFacts::Place>& kept,
+                         const std::vector<AllotmentFacts::Victim>& kept_victims);
+
+}  // namespace gangway::scheduler

@@ -1,0 +1,394 @@
+#include "scheduler/cluster_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/pod_phase.h"
+#include "client/resource.h"
+#include "scheduler/translate.h"
+#include "volumes/claim_limits.h"
+
+namespace gangway::scheduler {
+namespace {
+
+using client::View;
+using client::resources::kDisruptionBudgets;
+using client::resources::kNodes;
+using client::resources::kPods;
+using planning::GangId;
+using planning::kNone;
+using planning::NodeId;
+using planning::PodId;
+
+constexpr const char* kNodeName = "spec.nodeName";
+// The system's own classes are above every user's.
+constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
+// Values that nobody uses any more are dropped when there are so many more of them than at the last time.
+constexpr std::size_t kSweepAfter = 4096;
+
+}  // namespace
+
+void ClusterModel::touch(const client::Resource& resource, const api::ObjectName& name) {
+  if (resource == kPods) {
+    touched_pods_.insert(name);
+  } else if (resource == kNodes) {
+    touched_nodes_.insert(name.name);
+  } else if (resource == kPodGroups) {
+    touched_gangs_.insert({name.ns, name.name, true});
+  } else if (resource == kDisruptionBudgets) {
+    budgets_touched_ = true;
+  } else if (resource == kPriorityClasses || resource == kConfigurations) {
+    policies_touched_ = true;
+  }
+  // An Allotment's own change comes with the gang that it names: update() reads all that are open.
+}
+
+void ClusterModel::update(const View& view) {
+  snapshot_.now = view.now();
+  settle_assumed(view);
+  if (std::exchange(policies_touched_, false)) update_policies(view);
+  if (std::exchange(budgets_touched_, false)) update_budgets(view);
+  for (const std::string& name : std::exchange(touched_nodes_, {})) update_node(view, name);
+  for (const api::ObjectName& name : std::exchange(touched_pods_, {})) update_pod(view, name);
+  update_claims(view);
+  set_times(view.now());
+  // Tickets change with the pods that they name, whoever's they are.
+  for (GangId id = 0; id < snapshot_.gangs.size(); ++id)
+    if (snapshot_.gangs[id].ticket) touched_gangs_.insert(keys_[id]);
+  for (const auto& [name, allotment] : view.objects(kAllotments).all()) {
+    const auto facts = view.objects(kAllotments).facts(allotment, read_allotment);
+    if (facts->is_open()) touched_gangs_.insert({name.ns, facts->gang, facts->is_group});
+  }
+  for (const GangKey& key : std::exchange(touched_gangs_, {})) update_gang(view, key);
+  sweep();
+}
+
+void ClusterModel::assume(const api::Version& pod, const std::string& node) {
+  assumed_[pod.header->name] = {pod.header->uid, pod.header->revision, node};
+  touched_pods_.insert(pod.header->name);
+}
+
+void ClusterModel::forget_assumed(const api::ObjectName& pod) {
+  if (assumed_.erase(pod) > 0) touched_pods_.insert(pod);
+}
+
+// A binding names the revision that it was decided on: once the pod has left it, the pod itself says what became of it.
+void ClusterModel::settle_assumed(const View& view) {
+  std::erase_if(assumed_, [&](const auto& entry) {
+    const api::Version pod = view.get(kPods, entry.first);
+    const bool is_over = !pod || pod.header->uid != entry.second.uid || pod.header->revision != entry.second.revision;
+    if (is_over) touched_pods_.insert(entry.first);
+    return is_over;
+  });
+}
+
+std::optional<GangId> ClusterModel::find_gang(bool is_group, const api::ObjectName& name) const {
+  const auto at = gangs_.find({name.ns, name.name, is_group});
+  if (at == gangs_.end()) return std::nullopt;
+  return at->second;
+}
+
+template <class T>
+std::shared_ptr<const T> ClusterModel::one_of(Pool<T>& pool, T value) {
+  auto made = std::make_shared<const T>(std::move(value));
+  return *pool.insert(std::move(made)).first;
+}
+
+planning::Amounts ClusterModel::amounts_of(const api::Amounts& amounts) {
+  planning::Amounts result;
+  for (const auto& [name, amount] : amounts) {
+    const planning::ResourceId id = snapshot_.resources.id_of(name);
+    if (id >= result.size()) result.resize(id + std::size_t{1});
+    result[id] = std::min(amount, planning::kLargestAmount);
+  }
+  return result;
+}
+
+planning::Request ClusterModel::request_of(const api::Amounts& amounts) {
+  planning::Request request;
+  for (const auto& [name, amount] : amounts)
+    if (amount > 0) request.emplace_back(snapshot_.resources.id_of(name), std::min(amount, planning::kLargestAmount));
+  std::sort(request.begin(), request.end());
+  return request;
+}
+
+void ClusterModel::update_node(const View& view, const std::string& name) {
+  const api::Version version = view.get(kNodes, {"", name});
+  const auto at = nodes_.find(name);
+  const bool is_there = version && !version.header->deleting_since;
+  if (is_there != (at != nodes_.end())) {
+    // Pods that name a node which is not there hold nobody's room.
+    for (const api::Version& pod : view.objects(kPods).with_field(kNodeName, name))
+      touched_pods_.insert(pod.header->name);
+  }
+  if (!is_there) {
+    if (at == nodes_.end()) return;
+    snapshot_.nodes[at->second] = {};
+    free_nodes_.push_back(at->second);
+    nodes_.erase(at);
+    return;
+  }
+  NodeId id = at == nodes_.end() ? kNone : at->second;
+  if (id == kNone) {
+    if (free_nodes_.empty()) {
+      id = static_cast<NodeId>(snapshot_.nodes.size());
+      snapshot_.nodes.emplace_back();
+    } else {
+      id = free_nodes_.back();
+      free_nodes_.pop_back();
+    }
+    nodes_[name] = id;
+  }
+  const auto facts = view.objects(kNodes).facts(version, read_node);
+  planning::Node& node = snapshot_.nodes[id];
+  node.name = name;
+  node.hostname = facts->hostname;
+  node.traits = one_of(traits_, facts->traits);
+  node.allocatable = amounts_of(facts->allocatable);
+}
+
+ClusterModel::GangKey ClusterModel::gang_key(const api::ObjectName& pod, const PodNeeds& facts) const {
+  if (facts.group.empty()) return {pod.ns, pod.name, false};
+  return {pod.ns, facts.group, true};
+}
+
+PodId ClusterModel::pod_slot(const api::ObjectName& name) {
+  if (const auto at = pods_.find(name); at != pods_.end()) return at->second;
+  PodId id = static_cast<PodId>(snapshot_.pods.size());
+  if (free_pods_.empty()) {
+    snapshot_.pods.emplace_back();
+  } else {
+    id = free_pods_.back();
+    free_pods_.pop_back();
+  }
+  pods_[name] = id;
+  return id;
+}
+
+void ClusterModel::remove_pod(const api::ObjectName& name) {
+  const auto at = pods_.find(name);
+  if (at == pods_.end()) return;
+  const PodId id = at->second;
+  const GangId gang = snapshot_.pods[id].gang;
+  if (gang != kNone) {
+    std::erase(snapshot_.gangs[gang].members, id);
+    touched_gangs_.insert(keys_[gang]);
+  }
+  snapshot_.pods[id] = {};
+  with_claims_.erase(id);
+  with_deadlines_.erase(id);
+  refusals_.erase(id);
+  free_pods_.push_back(id);
+  pods_.erase(at);
+}
+
+void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
+  const auto& pods = view.objects(kPods);
+  const api::Version version = pods.get(name);
+  if (!version || api::has_ended(*version.header)) return remove_pod(name);
+  const auto facts = pods.facts(version, read_pod);
+  std::string on(version.header->field(kNodeName));
+  if (on.empty())
+    if (const auto assumed = assumed_.find(name); assumed != assumed_.end()) on = assumed->second.node;
+  const auto node = nodes_.find(on);
+  const bool is_ours = facts->scheduler == scheduler_name_;
+  if (on.empty() ? !is_ours || version.header->deleting_since.has_value() : node == nodes_.end())
+    return remove_pod(name);
+
+  const GangKey key = gang_key(name, *facts);
+  if (const auto at = pods_.find(name); at != pods_.end()) {
+    const planning::Pod& known = snapshot_.pods[at->second];
+    if (known.uid != version.header->uid || keys_[known.gang] != key) remove_pod(name);
+  }
+  const PodId id = pod_slot(name);
+  planning::Pod& pod = snapshot_.pods[id];
+  const bool is_new = pod.name.empty();
+  pod.ns = name.ns;
+  pod.name = name.name;
+  pod.uid = version.header->uid;
+  pod.labels = version.header->labels;
+  pod.node = on.empty() ? kNone : node->second;
+  pod.priority = facts->priority;
+  pod.never_preempts = facts->never_preempts;
+  pod.is_gated = on.empty() && facts->is_gated;
+  pod.is_terminating = version.header->deleting_since.has_value();
+  pod.rank = facts->group.empty() ? 0 : facts->rank;
+  pod.since = on.empty() ? version.header->created : facts->started.value_or(view.now());
+  planning::PodShape shape = facts->shape;
+  shape.request = request_of(facts->requests);
+  pod.shape = one_of(shapes_, std::move(shape));
+  pod.ends.reset();
+  with_deadlines_.erase(id);
+  if (facts->deadline && pod.node != kNone) pod.ends = pod.since + *facts->deadline;
+  if (facts->deadline && pod.node == kNone) with_deadlines_[id] = *facts->deadline;
+  with_claims_.erase(id);
+  refusals_.erase(id);
+  if (!facts->claims.empty() && pod.node == kNone) with_claims_[id] = facts;
+
+  if (is_new) {
+    auto at = gangs_.find(key);
+    if (at == gangs_.end()) {
+      GangId gang = static_cast<GangId>(snapshot_.gangs.size());
+      if (free_gangs_.empty()) {
+        snapshot_.gangs.emplace_back();
+        keys_.emplace_back();
+      } else {
+        gang = free_gangs_.back();
+        free_gangs_.pop_back();
+      }
+      keys_[gang] = key;
+      at = gangs_.emplace(key, gang).first;
+    }
+    pod.gang = at->second;
+    snapshot_.gangs[pod.gang].members.push_back(id);
+  }
+  touched_gangs_.insert(key);
+}
+
+// What claims mean for a pod changes with other pods, claims and volumes: it is asked anew every time.
+void ClusterModel::update_claims(const View& view) {
+  if (with_claims_.empty()) return;
+  volumes::PlacedClaims placed;
+  for (const auto& [name, assumed] : assumed_) {
+    const api::Version pod = view.get(kPods, name);
+    if (!pod) continue;
+    for (const std::string& claim : view.objects(kPods).facts(pod, read_pod)->claims)
+      placed.emplace(api::ObjectName{name.ns, claim}, assumed.node);
+  }
+  for (const auto& [id, facts] : with_claims_) {
+    planning::Pod& pod = snapshot_.pods[id];
+    const volumes::ClaimLimits limits = volumes::claim_limits(view, pod.ns, facts->claims, placed);
+    refusals_.erase(id);
+    pod.is_gated = facts->is_gated || !limits.refusal.empty();
+    if (!limits.refusal.empty()) refusals_[id] = limits.refusal;
+    planning::PodShape shape = facts->shape;
+    shape.request = request_of(facts->requests);
+    for (const volumes::PlaceLimit& limit : limits.limits)
+      if (auto translated = translate(limit)) shape.limits.push_back(std::move(*translated));
+    pod.shape = one_of(shapes_, std::move(shape));
+  }
+}
+
+void ClusterModel::set_times(WallTime now) {
+  for (const auto& [id, deadline] : with_deadlines_) snapshot_.pods[id].ends = now + deadline;
+}
+
+void ClusterModel::update_gang(const View& view, const GangKey& key) {
+  const auto at = gangs_.find(key);
+  if (at == gangs_.end()) return;
+  planning::Gang& gang = snapshot_.gangs[at->second];
+  if (gang.members.empty()) {
+    gang = {};
+    free_gangs_.push_back(at->second);
+    gangs_.erase(at);
+    return;
+  }
+  std::sort(gang.members.begin(), gang.members.end());
+  gang.ns = key.ns;
+  gang.name = key.name;
+  gang.is_plain = !key.is_group;
+  const auto facts_of = [&](PodId member) {
+    const auto& pods = view.objects(kPods);
+    return pods.facts(pods.get({key.ns, snapshot_.pods[member].name}), read_pod);
+  };
+  Wishes wishes;
+  gang.min_members = 1;
+  gang.min_resources.clear();
+  gang.since = WallTime::max();
+  if (key.is_group) {
+    const api::Version group = view.get(kPodGroups, {key.ns, key.name});
+    if (group) {
+      const auto facts = view.objects(kPodGroups).facts(group, read_group);
+      gang.uid = group.header->uid;
+      gang.since = group.header->created;
+      gang.min_members = facts->min_members;
+      gang.min_resources = request_of(facts->min_resources);
+      wishes = facts->wishes;
+    } else {
+      gang.uid.clear();
+      for (const PodId member : gang.members) {
+        const auto facts = facts_of(member);
+        gang.min_members = std::max(gang.min_members, facts->minimum);
+        gang.since = std::min(gang.since, view.get(kPods, {key.ns, snapshot_.pods[member].name}).header->created);
+        wishes = facts->wishes;
+      }
+    }
+  } else {
+    const api::Version pod = view.get(kPods, {key.ns, key.name});
+    gang.uid = pod.header->uid;
+    gang.since = pod.header->created;
+    wishes = facts_of(gang.members.front())->wishes;
+  }
+  gang.size = std::max({gang.min_members, wishes.max_members, static_cast<std::int64_t>(gang.members.size())});
+  gang.on_preempt = wishes.on_preempt;
+  gang.min_runtime = std::min(wishes.min_runtime, limits_.min_runtime);
+  gang.max_preemptions = std::max(wishes.max_preemptions.value_or(limits_.max_preemptions), limits_.max_preemptions);
+  gang.last_checkpoint = wishes.last_checkpoint;
+  gang.ticket = read_ticket(view, key);
+}
+
+// What the gang's Allotment still holds for it.
+std::optional<planning::OpenTicket> ClusterModel::read_ticket(const View& view, const GangKey& key) {
+  const auto& allotments = view.objects(kAllotments);
+  const api::Version allotment = allotments.get({key.ns, allotment_name(key.is_group, key.name)});
+  if (!allotment) return std::nullopt;
+  const auto facts = allotments.facts(allotment, read_allotment);
+  planning::Gang& gang = snapshot_.gangs[gangs_.at(key)];
+  gang.preempted = facts->preemptions;
+  if (!facts->is_open()) return std::nullopt;
+  planning::OpenTicket ticket;
+  for (const AllotmentFacts::Place& place : facts->places) {
+    const auto pod = pods_.find({key.ns, place.pod});
+    const auto node = nodes_.find(place.node);
+    if (pod == pods_.end() || snapshot_.pods[pod->second].uid != place.uid) continue;
+    if (snapshot_.pods[pod->second].node != kNone) continue;
+    if (node == nodes_.end()) return std::nullopt;  // it cannot be kept
+    ticket.places.push_back({pod->second, node->second});
+  }
+  for (const AllotmentFacts::Victim& victim : facts->victims) {
+    const auto pod = pods_.find(victim.pod);
+    if (pod == pods_.end() || snapshot_.pods[pod->second].uid != victim.uid) continue;
+    if (snapshot_.pods[pod->second].node != kNone) ticket.victims.push_back(pod->second);
+  }
+  if (ticket.places.empty()) return std::nullopt;
+  return ticket;
+}
+
+void ClusterModel::update_budgets(const View& view) {
+  snapshot_.budgets.clear();
+  for (const auto& [name, version] : view.objects(kDisruptionBudgets).all()) {
+    const auto facts = view.objects(kDisruptionBudgets).facts(version, read_budget);
+    if (!facts->selects_nothing) snapshot_.budgets.push_back({name.ns, name.name, facts->pods, facts->allowed});
+  }
+}
+
+void ClusterModel::update_policies(const View& view) {
+  const Limits before = limits_;
+  const api::Version configuration = view.get(kConfigurations, {"", "default"});
+  limits_ = configuration ? *view.objects(kConfigurations).facts(configuration, read_limits) : Limits();
+  policies_ = {};
+  if (!limits_.topology.empty()) policies_.topology = limits_.topology;
+  std::int64_t top = planning::Policies().top_priority;
+  const auto& classes = view.objects(kPriorityClasses);
+  std::optional<std::int64_t> highest;
+  for (const auto& [name, version] : classes.all()) {
+    const std::int64_t value = classes.facts(version, read_priority_class)->value;
+    if (name.name == limits_.top_class) top = value;
+    if (value <= kHighestUserPriority) highest = std::max(highest.value_or(value), value);
+  }
+  if (limits_.top_class.empty() && highest) top = *highest;
+  policies_.top_priority = top;
+  if (before.min_runtime != limits_.min_runtime || before.max_preemptions != limits_.max_preemptions)
+    for (const auto& [key, gang] : gangs_) touched_gangs_.insert(key);
+}
+
+void ClusterModel::sweep() {
+  const auto drop_unused = [](auto& pool) {
+    if (pool.size() < kSweepAfter) return;
+    std::erase_if(pool, [](const auto& value) { return value.use_count() == 1; });
+  };
+  drop_unused(traits_);
+  drop_unused(shapes_);
+}
+
+}  // namespace gangway::scheduler

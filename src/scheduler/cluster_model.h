@@ -1,0 +1,107 @@
+// ClusterModel: the planner's snapshot of a mirrored cluster, kept up to date by what changes. Owned by one loop.
+//
+// Changes are only noted (touch); update() reads what they are about. Both together are the same as building everything
+// anew: tests compare the two.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/object.h"
+#include "client/view.h"
+#include "planning/snapshot.h"
+#include "scheduler/allotment.h"
+#include "scheduler/facts.h"
+
+namespace gangway::scheduler {
+
+class ClusterModel {
+ public:
+  // Pods of other schedulers hold their room, and are not ours to place.
+  explicit ClusterModel(std::string scheduler_name) : scheduler_name_(std::move(scheduler_name)) {}
+
+  void touch(const client::Resource& resource, const api::ObjectName& name);
+  void update(const client::View& view);
+
+  // A binding is under way, decided on this version of the pod: for us it has happened.
+  void assume(const api::Version& pod, const std::string& node);
+  // Bindings whose outcome the mirror does not show yet, by the pod's name.
+  struct Assumed {
+    std::string uid;
+    api::Revision revision = 0;
+    std::string node;
+  };
+  const std::map<api::ObjectName, Assumed>& assumed() const { return assumed_; }
+  void forget_assumed(const api::ObjectName& pod);
+
+  const planning::Snapshot& snapshot() const { return snapshot_; }
+  const planning::Policies& policies() const { return policies_; }
+  // Why pods can be nowhere because of their claims.
+  const std::map<planning::PodId, std::string>& refusals() const { return refusals_; }
+  std::optional<planning::GangId> find_gang(bool is_group, const api::ObjectName& name) const;
+
+ private:
+  struct GangKey {
+    std::string ns;
+    std::string name;
+    bool is_group = false;
+    auto operator<=>(const GangKey&) const = default;
+  };
+  template <class T>
+  struct ByValue {
+    bool operator()(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) const { return *a < *b; }
+  };
+  template <class T>
+  using Pool = std::set<std::shared_ptr<const T>, ByValue<T>>;
+
+  void update_node(const client::View& view, const std::string& name);
+  void update_pod(const client::View& view, const api::ObjectName& name);
+  void remove_pod(const api::ObjectName& name);
+  void update_claims(const client::View& view);
+  void update_gang(const client::View& view, const GangKey& key);
+  void update_budgets(const client::View& view);
+  void update_policies(const client::View& view);
+  std::optional<planning::OpenTicket> read_ticket(const client::View& view, const GangKey& key);
+  void settle_assumed(const client::View& view);
+  void set_times(WallTime now);
+  void sweep();
+
+  planning::Amounts amounts_of(const api::Amounts& amounts);
+  planning::Request request_of(const api::Amounts& amounts);
+  GangKey gang_key(const api::ObjectName& pod, const PodNeeds& facts) const;
+  planning::PodId pod_slot(const api::ObjectName& name);
+  template <class T>
+  static std::shared_ptr<const T> one_of(Pool<T>& pool, T value);
+
+  std::string scheduler_name_;
+  planning::Snapshot snapshot_;
+  planning::Policies policies_;
+  Limits limits_;
+
+  std::map<std::string, planning::NodeId> nodes_;
+  std::map<api::ObjectName, planning::PodId> pods_;
+  std::map<GangKey, planning::GangId> gangs_;
+  std::vector<GangKey> keys_;  // by gang
+  std::vector<planning::NodeId> free_nodes_;
+  std::vector<planning::PodId> free_pods_;
+  std::vector<planning::GangId> free_gangs_;
+  std::map<planning::PodId, std::shared_ptr<const PodNeeds>> with_claims_;  // and without a node
+  std::map<planning::PodId, std::string> refusals_;
+  std::map<planning::PodId, Duration> with_deadlines_;  // and without a node: they end so long after their start
+  std::map<api::ObjectName, Assumed> assumed_;
+  Pool<planning::NodeTraits> traits_;
+  Pool<planning::PodShape> shapes_;
+
+  std::set<std::string> touched_nodes_;
+  std::set<api::ObjectName> touched_pods_;
+  std::set<GangKey> touched_gangs_;
+  bool budgets_touched_ = true;
+  bool policies_touched_ = true;
+};
+
+}  // namespace gangway::scheduler

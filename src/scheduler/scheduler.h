@@ -1,0 +1,44 @@
+// Scheduler: the shell around the planner. Takes a snapshot, has it planned, and carries the plan to the API.
+//
+//   changes ─► ClusterModel ─► schedule() ─┬─ one pod, room is there ──► bind
+//                                          ├─ a gang, or somebody must go ──► Allotment ─ next look ─► evict ─► bind
+//                                          └─ verdicts ──► PodScheduled=False, FailedScheduling
+//
+// One key for the whole cluster. Everything that must be remembered is in an object before anything else happens: a
+// look that finds an open Allotment goes on with it, whoever wrote it. A binding whose answer was lost is assumed to
+// have happened, and asked for again, until its pod has left the revision that it was decided on.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/reconciler.h"
+#include "scheduler/cluster_model.h"
+
+namespace gangway::scheduler {
+
+class Scheduler final : public client::Reconciler {
+ public:
+  explicit Scheduler(std::string name = kDefaultName) : name_(name), model_(std::move(name)) {}
+
+  std::vector<client::WatchRule> watches() const override;
+  client::Outcome reconcile(const api::ObjectKey& key, const client::View& view) const override;
+
+  static constexpr const char* kDefaultName = "default-scheduler";
+  // A pod is told anew what is in its way no sooner than this after the last time.
+  static constexpr Duration kRepeatAfter = std::chrono::seconds(10);
+
+ private:
+  class Look;
+
+  client::WatchRule watch(const client::Resource& resource,
+                          bool (*concerns)(const client::ObjectChange&, const client::View&)) const;
+
+  std::string name_;
+  // Looks and the changes before them come on one loop.
+  mutable ClusterModel model_;
+  mutable std::map<std::string, WallTime> last_told_;  // by the pod's uid
+};
+
+}  // namespace gangway::scheduler

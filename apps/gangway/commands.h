@@ -9,5 +9,7 @@ namespace gangway {
 
 // up, down, status, backup, restore, completion. `status` becomes the exit code of the one that ran.
 void add_server_commands(CLI::App& app, int& status);
+// agent, node-token.
+void add_agent_commands(CLI::App& app, int& status);
 
 }  // namespace gangway

@@ -1,25 +1,31 @@
 #include "embedded_cluster.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <future>
+#include <thread>
 
+#include "agent_supervisor.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/direct_client.h"
 #include "apiserver/embedded_kinds.h"
 #include "apiserver/kind_loader.h"
 #include "apiserver/server.h"
 #include "cli/data_dir.h"
+#include "cli/machine.h"
 #include "client/kubeconfig.h"
-#include "control_plane.h"
-#include "crypto/pki.h"
+#include "crypto/pki_keeper.h"
 #include "crypto/tokens.h"
+#include "embedded/control_plane.h"
+#include "embedded/simulated_nodes.h"
+#include "issuer.h"
 #include "json/value.h"
 #include "net/asio_loop.h"
 #include "net/http_server.h"
+#include "net/tls_node_dialer.h"
+#include "run_on.h"
 #include "store/sqlite_store.h"
 #include "sys/log.h"
 #include "version.h"
@@ -27,18 +33,9 @@
 namespace gangway {
 namespace {
 
-constexpr std::string_view kIssuer = "https://kubernetes.default.svc.cluster.local";
 constexpr auto kStopGrace = std::chrono::seconds(5);
 constexpr auto kStartTimeout = std::chrono::seconds(60);
-
-// Runs `task` on the loop and waits for its value. For start and stop only.
-template <class Task>
-auto run_on(sys::EventLoop& loop, Task task) {
-  std::promise<decltype(task())> promise;
-  auto value = promise.get_future();
-  loop.post([&] { promise.set_value(task()); });
-  return value.get();
-}
+constexpr auto kLookForNodes = std::chrono::milliseconds(20);
 
 apiserver::UserInfo server_user() {
   return {"system:apiserver", "", {"system:masters", "system:authenticated"}, {}};
@@ -50,22 +47,32 @@ crypto::PkiSpec names_of(const cli::UpOptions& options) {
                     "kubernetes.default.svc.cluster.local"};
   spec.ip_addresses = {"127.0.0.1", "10.96.0.1"};
   if (options.bind != "0.0.0.0" && options.bind != "127.0.0.1") spec.ip_addresses.push_back(options.bind);
+  if (!options.pod_gateway.empty()) spec.ip_addresses.push_back(options.pod_gateway);
   return spec;
 }
 
-controllers::NodeSystem this_system() {
-  controllers::NodeSystem system;
-  system.gangway_version = kVersion;
-  utsname name{};
-  if (uname(&name) == 0) {
-    system.kernel_version = name.release;
-    system.architecture = std::string_view(name.machine) == "aarch64" ? "arm64" : "amd64";
+// The address that the service of the API leads to: one that pods can reach.
+std::optional<controllers::ApiAddress> api_address_of(const cli::UpOptions& options, std::uint16_t port) {
+  auto address = options.pod_gateway;
+  if (address.empty() && options.bind != "0.0.0.0" && !options.bind.starts_with("127.")) address = options.bind;
+  if (address.empty()) return std::nullopt;
+  return controllers::ApiAddress{address, port};
+}
+
+json::Value api_service_of(const std::vector<json::Value>& initial_objects) {
+  for (const auto& object : initial_objects) {
+    if (json::string_at(object, {"kind"}) == "Service" && json::string_at(object, {"metadata", "name"}) == "kubernetes")
+      return object;
   }
-  std::ifstream release("/etc/os-release");
-  for (std::string line; std::getline(release, line);) {
-    if (line.starts_with("PRETTY_NAME=\"") && line.size() > 14) system.os_image = line.substr(13, line.size() - 14);
+  return {};
+}
+
+std::vector<agent::NodeSpec> nodes_with_runtime(const std::vector<agent::NodeSpec>& nodes, bool simulated) {
+  std::vector<agent::NodeSpec> found;
+  for (const auto& node : nodes) {
+    if ((node.runtime == "simulated") == simulated) found.push_back(node);
   }
-  return system;
+  return found;
 }
 
 std::size_t ready_nodes(const store::Root& root) {
@@ -104,25 +111,35 @@ struct EmbeddedCluster::Parts {
   std::unique_ptr<crypto::EcTokenVerifier> verifier;
   std::unique_ptr<apiserver::Authenticator> authenticator;
   std::unique_ptr<apiserver::TokenIssuer> tokens;
+  std::unique_ptr<net::TlsNodeDialer> agents;
   std::unique_ptr<apiserver::ApiServer> server;
   std::unique_ptr<net::LoopThread> control;
   std::unique_ptr<apiserver::DirectClient> client;
-  std::unique_ptr<ControlPlane> control_plane;  // made and ended on the control loop
+  std::unique_ptr<embedded::ControlPlane> control_plane;  // made and ended on the control loop
+  std::unique_ptr<net::LoopThread> agent;
+  std::unique_ptr<embedded::SimulatedNodes> simulated;  // made and ended on the agent's loop
+  std::unique_ptr<AgentSupervisor> supervisor;          // of the agent for nodes that run containers
   std::vector<std::unique_ptr<net::LoopThread>> net;
   std::unique_ptr<net::HttpServer> http;
-  std::unique_ptr<net::LoopThread> backups;  // copying a store takes long; nobody else should wait for it
+  std::unique_ptr<net::LoopThread>
+      chores;  // what takes long, and nobody else should wait for: copies of the store, keys
+  std::unique_ptr<crypto::PkiKeeper> certificates;  // works on chores
   std::string url;
   MonoTime started = sys::system_clock().mono();
   std::size_t wanted_nodes = 0;
+  json::Value api_service;
 
   Result<void> open_store();
   Result<void> make_identities(const cli::UpOptions& options);
   Result<std::vector<json::Value>> make_server();
   Result<void> make_initial_objects(std::vector<json::Value> objects);
   Result<void> listen(const cli::UpOptions& options);
-  Result<void> write_kubeconfig(const cli::UpOptions& options) const;
+  Result<void> write_kubeconfig(const crypto::ClusterPki& keys, const std::string& copy) const;
+  void keep_certificates(const cli::UpOptions& options);
   void start_controllers(const cli::UpOptions& options);
+  Result<void> start_agent(const cli::UpOptions& options);
   Result<void> wait_for_nodes();
+  json::Value certificate_ends() const;
   json::Value status();
 };
 
@@ -145,20 +162,22 @@ Result<void> EmbeddedCluster::Parts::make_identities(const cli::UpOptions& optio
     return json::parse(claims);
   };
   authenticator = std::make_unique<apiserver::Authenticator>(apiserver::Authenticator::Options{
-      .verify = verify, .issuer = std::string(kIssuer), .audiences = {std::string(kIssuer)}});
+      .verify = verify, .issuer = std::string(kTokenIssuer), .audiences = {std::string(kTokenIssuer)}});
   tokens = std::make_unique<apiserver::TokenIssuer>(
       apiserver::TokenIssuer::Options{.sign = [this](std::string_view claims) { return signer->sign(claims); },
-                                      .issuer = std::string(kIssuer),
-                                      .audiences = {std::string(kIssuer)}});
+                                      .issuer = std::string(kTokenIssuer),
+                                      .audiences = {std::string(kTokenIssuer)}});
   return {};
 }
 
 Result<std::vector<json::Value>> EmbeddedCluster::Parts::make_server() {
   GW_TRY(auto kinds, apiserver::load_builtin_kinds(apiserver::embedded_kinds()));
   auto registry = apiserver::Registry::of(std::move(kinds.kinds), std::move(kinds.schemas));
+  agents = std::make_unique<net::TlsNodeDialer>(pki.authority_pem, pki.kubelet_client);
   server = std::make_unique<apiserver::ApiServer>(apiserver::ApiServer::Parts{
       *store, api->loop(), sys::system_clock(), sys::system_entropy(), metrics, registry, *authenticator, *tokens,
-      apiserver::ServerVersion{std::string(kKubernetesVersion), std::string(kCommit), std::string(kBuildDate)}});
+      apiserver::ServerVersion{std::string(kKubernetesVersion), std::string(kCommit), std::string(kBuildDate)},
+      agents.get()});
   control = std::make_unique<net::LoopThread>("gw-control");
   client = std::make_unique<apiserver::DirectClient>(*server, *store, control->loop(), server_user());
   return std::move(kinds.initial_objects);
@@ -187,6 +206,7 @@ Result<void> EmbeddedCluster::Parts::listen(const cli::UpOptions& options) {
   net::HttpServerOptions http_options;
   http_options.address = options.bind;
   http_options.port = options.port;
+  if (!options.pod_gateway.empty() && options.bind != "0.0.0.0") http_options.more_addresses = {options.pod_gateway};
   http_options.tls = sys::TlsServerConfig{pki.server, pki.authority_pem};
   auto listening = net::HttpServer::start(std::move(http_options), std::move(loops), *server);
   if (!listening)
@@ -198,52 +218,105 @@ Result<void> EmbeddedCluster::Parts::listen(const cli::UpOptions& options) {
   return {};
 }
 
-Result<void> EmbeddedCluster::Parts::write_kubeconfig(const cli::UpOptions& options) const {
+Result<void> EmbeddedCluster::Parts::write_kubeconfig(const crypto::ClusterPki& keys, const std::string& copy) const {
   client::Kubeconfig config;
-  config.clusters.push_back({.name = "gangway", .server = url, .ca_data = pki.authority_pem, .tls_server_name = ""});
+  config.clusters.push_back({.name = "gangway", .server = url, .ca_data = keys.authority_pem, .tls_server_name = ""});
   config.users.push_back({.name = "gangway-admin",
-                          .certificate_data = pki.admin.certificate_pem,
-                          .key_data = pki.admin.key_pem,
+                          .certificate_data = keys.admin.certificate_pem,
+                          .key_data = keys.admin.key_pem,
                           .token = ""});
   config.contexts.push_back({.name = "gangway", .cluster = "gangway", .user = "gangway-admin", .ns = ""});
   config.current_context = "gangway";
   GW_CHECKED(client::write_kubeconfig_file(data.kubeconfig(), config));
-  if (options.kubeconfig.empty()) return {};
-  return client::write_kubeconfig_file(options.kubeconfig, config);
+  if (copy.empty()) return {};
+  return client::write_kubeconfig_file(copy, config);
+}
+
+void EmbeddedCluster::Parts::keep_certificates(const cli::UpOptions& options) {
+  auto use = [this, copy = options.kubeconfig](const crypto::ClusterPki& renewed) -> Result<void> {
+    GW_CHECKED(http->renew_identity({renewed.server, renewed.authority_pem}));
+    agents->renew_identity(renewed.kubelet_client);
+    return write_kubeconfig(renewed, copy);
+  };
+  certificates = std::make_unique<crypto::PkiKeeper>(chores->loop(), data.pki(), names_of(options), pki, use);
+  certificates->start();
 }
 
 void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
   wanted_nodes = options.nodes.size();
   run_on(control->loop(), [&] {
-    control_plane = std::make_unique<ControlPlane>(
-        ControlPlaneParts{*server, *store, control->loop(), pki.authority_pem, options.nodes, this_system()});
+    control_plane = std::make_unique<embedded::ControlPlane>(
+        embedded::ControlPlaneParts{*server,
+                                    *store,
+                                    control->loop(),
+                                    pki.authority_pem,
+                                    options.nodes,
+                                    embedded::connect_directly(*server, *store, control->loop()),
+                                    api_service,
+                                    api_address_of(options, http->port()),
+                                    data.volumes(),
+                                    {options.without.begin(), options.without.end()}});
     control_plane->start();
     return true;
   });
+  chores = std::make_unique<net::LoopThread>("gw-chores");
+  keep_certificates(options);
+  agent = std::make_unique<net::LoopThread>("gw-agent");
+  auto only_simulated = nodes_with_runtime(options.nodes, true);
+  if (!only_simulated.empty()) {
+    run_on(agent->loop(), [&] {
+      simulated = std::make_unique<embedded::SimulatedNodes>(agent->loop(),
+                                                             embedded::connect_directly(*server, *store, agent->loop()),
+                                                             only_simulated, cli::this_system(kVersion));
+      simulated->start();
+      return true;
+    });
+  }
   server->documents().set_status_source([this] { return status(); });
-  backups = std::make_unique<net::LoopThread>("gw-backup");
   server->documents().set_backup([this](std::string path, sys::Completion<void> done) {
-    backups->loop().post([this, path = std::move(path), done = std::move(done)] { done(store->backup(path)); });
+    chores->loop().post([this, path = std::move(path), done = std::move(done)] { done(store->backup(path)); });
   });
+}
+
+Result<void> EmbeddedCluster::Parts::start_agent(const cli::UpOptions& options) {
+  const auto nodes = nodes_with_runtime(options.nodes, false);
+  // One that an earlier server left behind must not go on with nodes that are not there any more.
+  if (nodes.empty()) return end_agent(data, PodsThen::kEnd);
+  cli::AgentConfig config;
+  config.data_dir = data.path();
+  config.runtime = nodes.front().runtime;
+  config.client_authority_pem = pki.authority_pem;
+  for (const auto& node : nodes) {
+    cli::AgentLogin login{url, pki.authority_pem, {}, {}};
+    GW_TRY(login.identity, crypto::load_or_issue_node_identity(data.pki(), node.name, sys::system_clock().wall()));
+    config.nodes.push_back({node, std::move(login)});
+  }
+  supervisor = std::make_unique<AgentSupervisor>(agent->loop(), data);
+  return supervisor->start(config);
 }
 
 // Every node exists and says that it is Ready.
 Result<void> EmbeddedCluster::Parts::wait_for_nodes() {
-  auto promise = std::make_shared<std::promise<void>>();
-  auto all_ready = promise->get_future();
-  auto waiting = std::make_shared<std::unique_ptr<sys::Subscription>>();
-  control->loop().post([this, promise, waiting] {
-    auto check = [this, promise, waiting] {
-      if (!*waiting || ready_nodes(*store->root()) < wanted_nodes) return;
-      promise->set_value();
-      waiting->reset();
-    };
-    *waiting = store->on_publish(control->loop(), check);
-    control->loop().post(check);
-  });
-  if (all_ready.wait_for(kStartTimeout) == std::future_status::ready) return {};
-  return internal_error(fmt::format("{} of {} nodes were Ready after {} s", ready_nodes(*store->root()), wanted_nodes,
-                                    kStartTimeout.count()));
+  const auto all_ready = [this] {
+    auto root = store->root();
+    return root->objects("nodes").size() >= wanted_nodes && ready_nodes(*root) >= wanted_nodes;
+  };
+  for (auto waited = Duration::zero(); !all_ready(); waited += kLookForNodes) {
+    if (waited >= kStartTimeout) {
+      return internal_error(fmt::format("{} of {} nodes were Ready after {} s", ready_nodes(*store->root()),
+                                        wanted_nodes, kStartTimeout.count()));
+    }
+    std::this_thread::sleep_for(kLookForNodes);
+  }
+  return {};
+}
+
+json::Value EmbeddedCluster::Parts::certificate_ends() const {
+  auto ends = certificates->ends();
+  if (!ends) return json::Object();
+  return json::Object{{"server", to_rfc3339(ends->server)},
+                      {"admin", to_rfc3339(ends->admin)},
+                      {"authority", to_rfc3339(ends->authority)}};
 }
 
 json::Value EmbeddedCluster::Parts::status() {
@@ -264,8 +337,14 @@ json::Value EmbeddedCluster::Parts::status() {
                     json::Object{{"name", "store"}, {"state", "running"}, {"detail", data.database()}}};
   auto report = run_on(control->loop(), [&] { return control_plane ? control_plane->report() : json::Array(); });
   parts.insert(parts.end(), report.begin(), report.end());
+  run_on(agent->loop(), [&] {
+    if (simulated) parts.push_back(simulated->report());
+    if (supervisor) parts.push_back(supervisor->report());
+    return true;
+  });
   json::Array loops{json::Object{{"name", "api"}, {"lagMicroseconds", lag(*api)}},
-                    json::Object{{"name", "control"}, {"lagMicroseconds", lag(*control)}}};
+                    json::Object{{"name", "control"}, {"lagMicroseconds", lag(*control)}},
+                    json::Object{{"name", "agent"}, {"lagMicroseconds", lag(*agent)}}};
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(sys::system_clock().mono() - started).count();
   return json::Object{
       {"version", json::Object{{"gangway", kVersion}, {"kubernetes", kKubernetesVersion}, {"commit", kCommit}}},
@@ -274,6 +353,7 @@ json::Value EmbeddedCluster::Parts::status() {
       {"pid", getpid()},
       {"uptimeSeconds", seconds},
       {"memoryBytes", resident_bytes()},
+      {"certificatesEnd", certificate_ends()},
       {"parts", std::move(parts)},
       {"nodes", json::Object{{"total", root->objects("nodes").size()}, {"ready", ready_nodes(*root)}}},
       {"store", json::Object{{"revision", state.published},
@@ -302,10 +382,12 @@ Result<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::start(const cli::UpOpt
   GW_CHECKED(p.open_store());
   GW_CHECKED(p.make_identities(options));
   GW_TRY(auto initial_objects, p.make_server());
+  p.api_service = api_service_of(initial_objects);
   GW_CHECKED(p.make_initial_objects(std::move(initial_objects)));
   GW_CHECKED(p.listen(options));
-  GW_CHECKED(p.write_kubeconfig(options));
+  GW_CHECKED(p.write_kubeconfig(p.pki, options.kubeconfig));
   p.start_controllers(options);
+  GW_CHECKED(p.start_agent(options));
   GW_CHECKED(p.wait_for_nodes());
   return cluster;
 }
@@ -313,10 +395,21 @@ Result<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::start(const cli::UpOpt
 void EmbeddedCluster::stop() {
   if (!parts_) return;
   auto& p = *parts_;
+  // Pods end while the API is there to be told.
+  if (p.supervisor) p.supervisor->stop();
+  p.supervisor.reset();
   if (p.http) p.http->stop_and_wait(kStopGrace);
+  p.chores.reset();
   p.http.reset();
-  p.backups.reset();
   p.net.clear();
+  p.certificates.reset();
+  if (p.agent) {
+    run_on(p.agent->loop(), [&] {
+      p.simulated.reset();
+      return true;
+    });
+  }
+  if (p.agent) p.agent->stop();
   if (p.control) {
     run_on(p.control->loop(), [&] {
       p.control_plane.reset();
@@ -324,7 +417,7 @@ void EmbeddedCluster::stop() {
       return true;
     });
   }
-  p.control.reset();
+  if (p.control) p.control->stop();
   p.server.reset();
   if (p.store) {
     run_on(p.api->loop(), [&] {

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   int status = 0;
   gangway::add_server_commands(app, status);
+  gangway::add_agent_commands(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

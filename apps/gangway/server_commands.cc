@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 
+#include "agent_supervisor.h"
 #include "cli/cluster_file.h"
 #include "cli/completion.h"
 #include "cli/data_dir.h"
@@ -14,6 +15,8 @@
 #include "cli/up_options.h"
 #include "commands.h"
 #include "embedded_cluster.h"
+#include "failure.h"
+#include "machine_runtime.h"
 #include "net/asio_loop.h"
 #include "remote.h"
 #include "store/sqlite_store.h"
@@ -24,16 +27,6 @@
 namespace gangway {
 namespace {
 
-constexpr int kFailed = 1;
-
-int fail(const Error& error) {
-  fmt::print(stderr, "error: {}\n", error.message);
-  for (const auto& cause : error.causes) {
-    fmt::print(stderr, "  {}{}{}\n", cause.field, cause.field.empty() ? "" : ": ", cause.message);
-  }
-  return kFailed;
-}
-
 struct UpFlags {
   std::string cluster_file;
   std::string data_dir = cli::DataDir::default_path();
@@ -42,6 +35,8 @@ struct UpFlags {
   std::string kubeconfig;
   std::string log_level = "info";
   bool detach = false;
+  std::string runtime;
+  std::vector<std::string> without;
   cli::NodeFlags nodes;
 };
 
@@ -50,6 +45,7 @@ Result<cli::UpOptions> options_of(const UpFlags& flags) {
   options.data_dir = std::filesystem::absolute(flags.data_dir).lexically_normal().string();
   options.bind = flags.bind;
   options.port = flags.port;
+  options.without = flags.without;
   if (!flags.kubeconfig.empty()) options.kubeconfig = std::filesystem::absolute(flags.kubeconfig).string();
   if (flags.cluster_file.empty()) {
     GW_TRY(auto cluster, cli::cluster_of_flags(flags.nodes, cli::this_machine()));
@@ -91,6 +87,8 @@ int serve(const cli::UpOptions& options, const cli::ReportReady& report) {
   sys::log_info("stopping");
   (*cluster)->stop();
   data.remove_pid();
+  if (auto cleaned = clean_machine(data.path()); !cleaned)
+    sys::log_error("something is left on this machine", {{"error", cleaned.error().message}});
   sys::flush_log();
   return 0;
 }
@@ -98,6 +96,9 @@ int serve(const cli::UpOptions& options, const cli::ReportReady& report) {
 int up(const UpFlags& flags) {
   auto options = options_of(flags);
   if (!options) return fail(options.error());
+  if (!flags.runtime.empty()) {
+    for (auto& node : options->nodes) node.runtime = flags.runtime;
+  }
   cli::DataDir data(options->data_dir);
   if (auto pid = data.running()) {
     return fail(bad_request(
@@ -105,6 +106,7 @@ int up(const UpFlags& flags) {
                     "another --data-dir",
                     data.path(), *pid, data.path())));
   }
+  if (auto chosen = choose_runtimes(*options); !chosen) return fail(chosen.error());
   auto level = sys::parse_log_level(flags.log_level);
   if (!level) return fail(level.error());
   if (auto configured = sys::configure_log({.level = *level}); !configured) return fail(configured.error());
@@ -123,8 +125,20 @@ int up(const UpFlags& flags) {
 }
 
 int down(const std::string& data_dir) {
-  cli::DataDir data(data_dir);
+  cli::DataDir data(std::filesystem::absolute(data_dir).lexically_normal().string());
   auto pid = data.running();
+  // A server that died may have left its agent, or that its pods.
+  const bool leftover = !pid && data.running_agent();
+  if (leftover) {
+    if (auto ended = end_agent(data, PodsThen::kEnd); !ended) return fail(ended.error());
+  }
+  if (!pid) {
+    if (auto cleaned = clean_machine(data.path()); !cleaned) return fail(cleaned.error());
+  }
+  if (leftover) {
+    fmt::print("The agent that a dead server had left on {} is stopped.\n", data.path());
+    return 0;
+  }
   if (auto stopped = cli::stop_server(data); !stopped) return fail(stopped.error());
   fmt::print("The cluster on {} is stopped (process {}). Its data stays.\n", data.path(), *pid);
   return 0;
@@ -202,11 +216,17 @@ void add_up(CLI::App& app, int& status) {
   command->add_option("--gpus-per-node", flags->nodes.gpus, "GPUs of each node")->check(CLI::Range(0, 1024));
   command->add_option("--cpus-per-node", flags->nodes.cpus, "CPUs of each node, as a quantity (4, 500m)");
   command->add_option("--memory-per-node", flags->nodes.memory, "Memory of each node, as a quantity (16Gi)");
+  command->add_option("--runtime", flags->runtime, "oci or simulated, for all nodes (default: what this machine can)")
+      ->check(CLI::IsMember({"oci", "simulated"}));
   command->add_option("--data-dir", flags->data_dir, "Where the cluster lives")->capture_default_str();
   command->add_option("--bind", flags->bind, "Address to listen on")->capture_default_str()->check(CLI::ValidIPV4);
   command->add_option("--port", flags->port, "Port to listen on; 0 picks a free one")->capture_default_str();
   command->add_option("--kubeconfig", flags->kubeconfig, "Where to write the kubeconfig (default: DIR/kubeconfig)");
   command->add_option("--log-level", flags->log_level, "debug, info, warning, error or off")->capture_default_str();
+  command
+      ->add_option("--without-controllers", flags->without,
+                   "Controllers to leave out, as `gangway status` names them (deployment-controller,…)")
+      ->delimiter(',');
   command->add_flag("--detach", flags->detach, "Return when the cluster is ready; it goes on in the background");
   command->callback([flags, &status] { status = up(*flags); });
 }

@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kApiVersion = "gangway.dev/v1alpha1";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::int64_t kMostNodes = 100'000;
-constexpr std::string_view kNothingRuns = "containers are not started yet: pods on these nodes stay Pending";
 
 // Reads the document and notes every mistake with its place.
 class Reader {
@@ -31,8 +30,8 @@ class Reader {
     known_fields(root, "", {"apiVersion", "kind", "runtime", "imagePolicy", "nodes"});
     expect(root, "apiVersion", kApiVersion);
     expect(root, "kind", "Cluster");
-    choice(root, "", "runtime", {"simulated", "oci"});
-    choice(root, "", "imagePolicy", {"host", "pull"});
+    runtime_ = choice(root, "", "runtime", {"simulated", "oci"});
+    image_policy_ = choice(root, "", "imagePolicy", {"host", "pull"});
     ClusterDescription cluster;
     const auto* nodes = json::find(root, {"nodes"});
     if (!nodes || !nodes->is_array() || nodes->get_array().empty()) {
@@ -41,7 +40,6 @@ class Reader {
     }
     std::size_t index = 0;
     for (const auto& node : nodes->get_array()) add_node(node, fmt::format("nodes[{}]", index++), cluster.nodes);
-    cluster.warnings.emplace_back(kNothingRuns);
     return cluster;
   }
 
@@ -74,15 +72,17 @@ class Reader {
     }
   }
 
-  void choice(const json::Value& object, const std::string& at, std::string_view key,
-              std::initializer_list<std::string_view> values) {
+  // One of the values, or "" when there is none.
+  std::string choice(const json::Value& object, const std::string& at, std::string_view key,
+                     std::initializer_list<std::string_view> values) {
     const auto* value = json::find(object, {key});
-    if (!value) return;
+    if (!value) return {};
     auto text = value->is_string() ? std::string_view(value->get_string()) : std::string_view();
-    if (std::find(values.begin(), values.end(), text) != values.end()) return;
+    if (std::find(values.begin(), values.end(), text) != values.end()) return std::string(text);
     std::string list;
     for (auto option : values) list += (list.empty() ? "" : " or ") + std::string(option);
     complain(join(at, key), fmt::format("must be {} (got \"{}\")", list, text));
+    return {};
   }
 
   std::string text(const json::Value& object, const std::string& at, std::string_view key) {
@@ -137,8 +137,8 @@ class Reader {
     return out;
   }
 
-  std::vector<controllers::Taint> taints(const json::Value& node, const std::string& at) {
-    std::vector<controllers::Taint> out;
+  std::vector<api::Taint> taints(const json::Value& node, const std::string& at) {
+    std::vector<api::Taint> out;
     const auto* values = json::find(node, {"taints"});
     if (!values || values->is_null()) return out;
     if (!values->is_array()) {
@@ -153,7 +153,7 @@ class Reader {
         continue;
       }
       known_fields(value, here, {"key", "value", "effect"});
-      controllers::Taint taint{text(value, here, "key"), text(value, here, "value"), text(value, here, "effect")};
+      api::Taint taint{text(value, here, "key"), text(value, here, "value"), text(value, here, "effect")};
       for (const auto& message : names::check_qualified_name(taint.key)) complain(join(here, "key"), message);
       choice(value, here, "effect", {"NoSchedule", "PreferNoSchedule", "NoExecute"});
       if (taint.effect.empty()) complain(join(here, "effect"), "is missing");
@@ -188,7 +188,7 @@ class Reader {
     return 1;
   }
 
-  void check_reserved(const controllers::NodeSpec& spec, const std::string& at) {
+  void check_reserved(const agent::NodeSpec& spec, const std::string& at) {
     for (const auto& [name, reserved] : spec.reserved) {
       auto capacity = spec.capacity.find(name);
       if (capacity == spec.capacity.end() || capacity->second < reserved) {
@@ -197,14 +197,16 @@ class Reader {
     }
   }
 
-  void add_node(const json::Value& node, const std::string& at, std::vector<controllers::NodeSpec>& nodes) {
+  void add_node(const json::Value& node, const std::string& at, std::vector<agent::NodeSpec>& nodes) {
     if (!node.is_object()) return complain(at, "must be a mapping with a name and a capacity");
     known_fields(
         node, at,
         {"name", "count", "address", "roles", "capacity", "reserved", "labels", "taints", "runtime", "imagePolicy"});
-    choice(node, at, "runtime", {"simulated", "oci"});
-    choice(node, at, "imagePolicy", {"host", "pull"});
-    controllers::NodeSpec spec;
+    agent::NodeSpec spec;
+    spec.runtime = choice(node, at, "runtime", {"simulated", "oci"});
+    spec.image_policy = choice(node, at, "imagePolicy", {"host", "pull"});
+    if (spec.runtime.empty()) spec.runtime = runtime_;
+    if (spec.image_policy.empty()) spec.image_policy = image_policy_;
     spec.name = text(node, at, "name");
     if (spec.name.empty()) return complain(join(at, "name"), "is missing");
     for (const auto& message : names::check_dns1123_subdomain(spec.name)) complain(join(at, "name"), message);
@@ -225,8 +227,7 @@ class Reader {
     for (std::int64_t i = 0; i < copies; ++i) add_named(spec, fmt::format("{}-{}", spec.name, i), at, nodes);
   }
 
-  void add_named(controllers::NodeSpec spec, std::string name, const std::string& at,
-                 std::vector<controllers::NodeSpec>& nodes) {
+  void add_named(agent::NodeSpec spec, std::string name, const std::string& at, std::vector<agent::NodeSpec>& nodes) {
     if (!seen_.insert(name).second)
       return complain(join(at, "name"), fmt::format("there are two nodes called {}", name));
     spec.name = std::move(name);
@@ -236,6 +237,8 @@ class Reader {
   const json::YamlDocument& document_;
   std::vector<Cause> problems_;
   std::set<std::string> seen_;
+  std::string runtime_;       // of nodes that say nothing
+  std::string image_policy_;  // likewise
 };
 
 Result<Quantity> quantity_flag(std::string_view flag, const std::string& text) {
@@ -259,7 +262,7 @@ Result<ClusterDescription> parse_cluster_file(std::string_view text) {
 }
 
 Result<ClusterDescription> cluster_of_flags(const NodeFlags& flags, const Machine& machine) {
-  controllers::NodeSpec node;
+  agent::NodeSpec node;
   GW_TRY(node.capacity["cpu"],
          quantity_flag("--cpus-per-node", flags.cpus.empty() ? std::to_string(machine.cpus) : flags.cpus));
   auto memory = flags.memory.empty() ? fmt::format("{}Ki", machine.memory_bytes / 1024) : flags.memory;
@@ -269,7 +272,6 @@ Result<ClusterDescription> cluster_of_flags(const NodeFlags& flags, const Machin
     GW_TRY(node.capacity[std::string(kGpu)], Quantity::parse(std::to_string(gpus)));
   }
   ClusterDescription cluster;
-  cluster.warnings.emplace_back(kNothingRuns);
   if (!flags.nodes) {
     node.name = machine.host_name;
     node.address = "127.0.0.1";

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/node/node_spec.h"
 #include "base/result.h"
 #include "cli/machine.h"
-#include "controllers/node_spec.h"
 
 namespace gangway::cli {
 
 struct ClusterDescription {
-  std::vector<controllers::NodeSpec> nodes;
+  std::vector<agent::NodeSpec> nodes;
   std::vector<std::string> warnings;
 };
 

@@ -32,10 +32,21 @@ Result<void> make_directory(const std::string& path) {
   return {};
 }
 
-// A pid may have been given to another program since the file was written.
+// A pid may have been given to another program since the file was written. One that is dead and not yet collected by
+// its parent keeps its name, but has no command line any more.
 bool is_gangway(pid_t pid) {
   auto name = sys::read_file(fmt::format("/proc/{}/comm", pid));
-  return name && name->starts_with("gangway");
+  auto command = sys::read_file(fmt::format("/proc/{}/cmdline", pid));
+  return name && name->starts_with("gangway") && command && !command->empty();
+}
+
+std::optional<pid_t> gangway_named_in(const std::string& pid_file) {
+  auto text = sys::read_file(pid_file);
+  if (!text) return std::nullopt;
+  pid_t pid = 0;
+  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
+  if (error != std::errc() || pid <= 0 || kill(pid, 0) != 0 || !is_gangway(pid)) return std::nullopt;
+  return pid;
 }
 
 }  // namespace
@@ -47,7 +58,8 @@ std::string DataDir::default_path() {
 
 Result<void> DataDir::create() const {
   GW_CHECKED(make_directory(path_));
-  return make_directory(pki());
+  GW_CHECKED(make_directory(pki()));
+  return make_directory(agent());
 }
 
 Result<void> DataDir::write_pid(pid_t pid) const {
@@ -59,12 +71,11 @@ void DataDir::remove_pid() const {
 }
 
 std::optional<pid_t> DataDir::running() const {
-  auto text = sys::read_file(pid_file());
-  if (!text) return std::nullopt;
-  pid_t pid = 0;
-  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), pid);
-  if (error != std::errc() || pid <= 0 || kill(pid, 0) != 0 || !is_gangway(pid)) return std::nullopt;
-  return pid;
+  return gangway_named_in(pid_file());
+}
+
+std::optional<pid_t> DataDir::running_agent() const {
+  return gangway_named_in(agent_pid_file());
 }
 
 }  // namespace gangway::cli

@@ -1,10 +1,13 @@
 #include "cli/machine.h"
 
 #include <sched.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <fstream>
 #include <string_view>
+
+#include "agent/oci/gpus.h"
 
 namespace gangway::cli {
 namespace {
@@ -27,18 +30,11 @@ int usable_cpus() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// One device file a GPU: /dev/nvidia0, /dev/nvidia1, …; nvidiactl and nvidia-uvm are not GPUs.
-int nvidia_devices() {
-  int count = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
-    auto name = entry.path().filename().string();
-    std::string_view rest = name;
-    if (!rest.starts_with("nvidia")) continue;
-    rest.remove_prefix(6);
-    if (!rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos) ++count;
-  }
-  return count;
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 }  // namespace
@@ -49,8 +45,25 @@ Machine this_machine() {
   machine.cpus = usable_cpus();
   machine.memory_bytes =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  machine.gpus = nvidia_devices();
+  machine.gpus = static_cast<int>(agent::oci::find_gpus().size());
   return machine;
+}
+
+agent::NodeSystem this_system(std::string_view version) {
+  agent::NodeSystem system;
+  system.gangway_version = version;
+  utsname name{};
+  if (uname(&name) == 0) {
+    system.kernel_version = name.release;
+    system.architecture = std::string_view(name.machine) == "aarch64" ? "arm64" : "amd64";
+  }
+  std::ifstream release("/etc/os-release");
+  for (std::string line; std::getline(release, line);) {
+    if (line.starts_with("PRETTY_NAME=\"") && line.size() > 14) system.os_image = line.substr(13, line.size() - 14);
+  }
+  system.machine_id = first_line("/etc/machine-id");
+  system.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  return system;
 }
 
 }  // namespace gangway::cli

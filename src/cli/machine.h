@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "agent/node/node_spec.h"
 
 namespace gangway::cli {
 
@@ -14,5 +17,8 @@ struct Machine {
 };
 
 Machine this_machine();
+
+// What its nodes say of it. `version` is Gangway's.
+agent::NodeSystem this_system(std::string_view version);
 
 }  // namespace gangway::cli

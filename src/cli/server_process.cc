@@ -14,7 +14,8 @@
 namespace gangway::cli {
 namespace {
 
-constexpr int kStopTimeoutMs = 30'000;
+// Pods have their time to end.
+constexpr int kStopTimeoutMs = 120'000;
 
 sigset_t stop_signals() {
   sigset_t set;

@@ -25,6 +25,11 @@ std::string mebibytes(std::int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024.0 * 1024.0));
 }
 
+// "2027-11-17": nobody plans by the hour when a certificate has to be renewed.
+std::string_view day(const json::Value& status, std::string_view certificate) {
+  return json::string_at(status, {"certificatesEnd", certificate}).substr(0, 10);
+}
+
 }  // namespace
 
 std::string status_report(const json::Value& status) {
@@ -33,7 +38,9 @@ std::string status_report(const json::Value& status) {
                   json::string_at(status, {"version", "kubernetes"}), json::string_at(status, {"url"}),
                   human_duration(std::chrono::seconds(number(status, {"uptimeSeconds"}))));
   text += fmt::format("Data     {}\n", json::string_at(status, {"dataDir"}));
-  text += fmt::format("Memory   {}\n\n", mebibytes(number(status, {"memoryBytes"})));
+  text += fmt::format("Memory   {}\n", mebibytes(number(status, {"memoryBytes"})));
+  text += fmt::format("Certs    the server's until {}, the administrator's until {}, the authority until {}\n\n",
+                      day(status, "server"), day(status, "admin"), day(status, "authority"));
   text += fmt::format("{:<36}{:<10}{}\n", "PART", "STATE", "DETAIL");
   for (const auto& part : list(status, "parts")) {
     text += fmt::format("{:<36}{:<10}{}\n", json::string_at(part, {"name"}), json::string_at(part, {"state"}),

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/node_registrar.h"
+#include "agent/node/node_registrar.h"
 
 namespace gangway::cli {
 
@@ -13,8 +13,12 @@ struct UpOptions {
   std::string data_dir;
   std::string bind = "127.0.0.1";
   std::uint16_t port = 6443;
+  // Where pods of this machine reach the API, besides: the gateway of their network, which need not be there yet.
+  // Empty: no pods run on this machine.
+  std::string pod_gateway;
   std::string kubeconfig;  // empty: DIR/kubeconfig
-  std::vector<controllers::NodeSpec> nodes;
+  std::vector<agent::NodeSpec> nodes;
+  std::vector<std::string> without;   // controllers that are left out, by name
   std::vector<std::string> warnings;  // what the user should know before it starts
 };
 

@@ -1,0 +1,43 @@
+// AgentSupervisor: keeps the agent of this machine running beside the server. The agent is a process of its own that
+// outlives the server; one that an earlier server left behind is replaced, and its pods do not notice.
+//
+//   start ─► running ── ended ─► started again, after a pause that grows
+//   stop  ─► told to stop its pods (SIGUSR2) ─► ended
+//
+// start() and stop() belong to the main thread and block; the rest happens on the loop.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cli/agent_config.h"
+#include "cli/data_dir.h"
+#include "json/value.h"
+#include "sys/event_loop.h"
+
+namespace gangway {
+
+class AgentSupervisor {
+ public:
+  AgentSupervisor(sys::EventLoop& loop, cli::DataDir data);
+  ~AgentSupervisor();
+  AgentSupervisor(const AgentSupervisor&) = delete;
+  AgentSupervisor& operator=(const AgentSupervisor&) = delete;
+
+  Result<void> start(const cli::AgentConfig& config);
+  // With its pods.
+  void stop();
+  // {name, state, detail}; on the loop.
+  json::Object report() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Ends the agent of a data directory, if one runs, and waits for that: its pods go on, or end with it.
+enum class PodsThen : bool { kGoOn, kEnd };
+Result<void> end_agent(const cli::DataDir& data, PodsThen pods);
+
+}  // namespace gangway

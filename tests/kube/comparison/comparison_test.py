@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kube.comparison.cases import CaseError, at_path, load_cases, merge, substitute
-from kube.comparison.difference import Difference, KnownDifference, differences, ignored
+from kube.comparison.difference import Difference, KnownDifference, differences, ignored, without_ignored
 from kube.comparison.execution import Answer
 from kube.comparison.normalise import Normaliser
 
@@ -32,6 +32,12 @@ def test_a_version_that_changed_differs_from_one_that_did_not() -> None:
     assert normal(an_object(FIRST, "7"), an_object(FIRST, "7")) != normal(an_object(FIRST, "7"), an_object(FIRST, "8"))
 
 
+def test_numbering_does_not_depend_on_the_order_of_fields() -> None:
+    one = {"metadata": {"uid": FIRST, "ownerReferences": [{"uid": SECOND}]}}
+    other = {"metadata": {"ownerReferences": [{"uid": FIRST}], "uid": SECOND}}
+    assert normal(one) == normal(other)
+
+
 def test_an_owner_reference_has_to_name_the_right_uid() -> None:
     def dependent(owner: str) -> dict[str, Any]:
         return {"metadata": {"uid": SECOND, "ownerReferences": [{"uid": owner}]}}
@@ -49,6 +55,22 @@ def test_only_clients_managers_are_compared() -> None:
     entry = {"manager": "me", "operation": "Update"}
     system = {"manager": "kube-controller-manager", "operation": "Update"}
     assert normal({"metadata": {"managedFields": [system, entry]}}) == normal({"metadata": {"managedFields": [entry]}})
+
+
+def table(age: str, **more: Any) -> dict[str, Any]:
+    return {"kind": "Table", "rows": [{"cells": ["a", age]}]} | more
+
+
+def test_ages_in_all_tables_of_a_watch_are_left_out() -> None:
+    columns = {"columnDefinitions": [{"name": "Name"}, {"name": "Age"}]}
+
+    def events(age: str, name: str = "a") -> Any:
+        later = {"kind": "Table", "rows": [{"cells": [name, age]}]}
+        return {"events": [{"object": table(age, **columns)}, {"object": later}]}
+
+    assert normal(events("0s")) == normal(events("1s"))
+    assert normal(events("0s")) != normal(events("0s", name="b"))
+    assert normal(table("0s", **columns), table("0s")) != normal(table("0s", **columns), table("1s"))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +110,12 @@ def test_causes_are_compared_without_their_order() -> None:
 )
 def test_ignored_paths(path: str, pattern: str, covered: bool) -> None:
     assert ignored(path, (pattern,)) is covered
+
+
+def test_what_is_ignored_is_not_numbered() -> None:
+    body = {"items": [{"metadata": {"name": "a", "resourceVersion": "7"}, "status": {"phase": "Up"}}], "status": {}}
+    left = {"items": [{"metadata": {"name": "a"}, "status": {"phase": "Up"}}]}
+    assert without_ignored(body, ("items.*.metadata.resourceVersion", "status")) == left
 
 
 def test_a_known_difference_covers_its_cases_only() -> None:

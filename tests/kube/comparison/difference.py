@@ -20,7 +20,7 @@ GO_TEXT = re.compile(
     r"json: cannot unmarshal|Go struct field|into Go value|cannot convert|invalid character|unexpected end of JSON|"
     r"couldn't get version/kind|converting \(|yaml: |error decoding|strconv\.|unable to decode|no kind \"|"
     r"quantities must match|parsing time|cannot parse|error parsing|json patch|jsonpatch|illegal base64|"
-    r"[a-z0-9]+\.[A-Z]\w+\{|Invalid value: \"\{"
+    r"[a-z0-9]+\.[A-Z]\w+\{|Invalid value: \"\{|\bmap: map\[|StorageError: |\+0000 UTC"
 )
 
 
@@ -85,6 +85,16 @@ def ignored(path: str, patterns: tuple[str, ...]) -> bool:
         if len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(p, w) for p, w in zip(parts, wanted)):
             return True
     return False
+
+
+def without_ignored(value: Any, patterns: tuple[str, ...], path: str = "") -> Any:
+    """The value without the fields that are not compared: an identity that nobody looks at is not numbered either."""
+    if isinstance(value, list):
+        return [without_ignored(item, patterns, f"{path}.{index}".strip(".")) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    below = {key: f"{path}.{key}".strip(".") for key in value}
+    return {k: without_ignored(v, patterns, below[k]) for k, v in value.items() if not ignored(below[k], patterns)}
 
 
 @dataclass

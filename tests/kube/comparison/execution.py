@@ -124,7 +124,8 @@ class Run:
         body = substitute(step.body, self.variables)
         if step.with_ is not None:
             body = merge(body, substitute(step.with_, self.variables))
-        return json.dumps(body).encode()
+        # Compact, as Go writes it: the real server compares what it keeps as bytes (ControllerRevision.data) as bytes.
+        return json.dumps(body, separators=(",", ":")).encode()
 
     def _request(self, client: Client, step: Step) -> Answer:
         response = client.request(step.method, self._path(step), self._content(step), self._headers(step))

@@ -20,6 +20,7 @@ TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 GENERATED = re.compile(r"\b(kube-api-access-)[a-z0-9]{5}\b")
 NODE_PORT = re.compile(r"\b(\d+):3\d{4}/")
 AGE = re.compile(r"(\d+[smhdy])+|<invalid>")
+AGE_COLUMNS = ("Age", "Last Seen", "First Seen", "Duration")
 VERSIONS_IN_TEXT = re.compile(r"(current: |too old resource version: \d+ )\(?\d+\)?")
 
 # Several causes in one message come in the order of a Go map's keys, a new one each time; `details` has them in full.
@@ -35,10 +36,12 @@ class Normaliser:
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, str]] = {}
         self._generated: dict[str, str] = {}
+        self._columns: list[dict[str, Any]] = []
 
     def answer(self, answer: Answer) -> dict[str, Any]:
         body = answer.body
         self._learn_generated_names(body)
+        self._columns = []
         return {
             "status": answer.status,
             "contentType": answer.content_type.replace(" ", ""),
@@ -84,9 +87,10 @@ class Normaliser:
         if not isinstance(value, dict):
             return value
         if value.get("kind") == "Table":
-            value = _without_ages(value)
+            value = self._without_ages(value)
         is_list = str(value.get("kind", "")).endswith(("List", "Table"))
-        return {self._text(key): self._field(key, item, is_list) for key, item in value.items()}
+        # In one order on both sides: a client's own order of fields may have been kept or not.
+        return {self._text(key): self._field(key, value[key], is_list) for key in sorted(value)}
 
     def _field(self, key: str, value: Any, in_list: bool) -> Any:
         if key == "metadata" and isinstance(value, dict):
@@ -101,7 +105,7 @@ class Normaliser:
 
     def _metadata(self, metadata: dict[str, Any], of_list: bool) -> dict[str, Any]:
         result = {}
-        for key, value in metadata.items():
+        for key, value in sorted(metadata.items()):
             if key == "resourceVersion" and value:
                 result[key] = "<version>" if of_list else self._number("version", value)
             elif key == "continue" and value:
@@ -113,21 +117,21 @@ class Normaliser:
                 result[key] = self._value(value)
         return result
 
+    def _without_ages(self, table: dict[str, Any]) -> dict[str, Any]:
+        columns = table.get("columnDefinitions") or []
+        self._columns = columns or self._columns  # a watch names its columns once, in its first table
+        ages = {i for i, c in enumerate(self._columns) if c.get("name") in AGE_COLUMNS}
+        rows = []
+        for row in table.get("rows") or []:
+            cells = [
+                "<age>" if i in ages and isinstance(cell, str) and AGE.fullmatch(cell) else cell
+                for i, cell in enumerate(row.get("cells", []))
+            ]
+            rows.append(row | {"cells": cells})
+        shown = [{k: v for k, v in column.items() if k != "description"} for column in columns]
+        return table | {"rows": rows} | ({"columnDefinitions": shown} if columns else {})
+
 
 def _entry_order(entry: dict[str, Any]) -> tuple[str, str, str, str]:
     # The server orders entries by a time of one second's precision, which two runs do not share.
     return tuple(str(entry.get(k, "")) for k in ("manager", "operation", "subresource", "apiVersion"))  # type: ignore[return-value]
-
-
-def _without_ages(table: dict[str, Any]) -> dict[str, Any]:
-    columns = table.get("columnDefinitions") or []
-    ages = {i for i, c in enumerate(columns) if c.get("name") in ("Age", "Last Seen", "First Seen", "Duration")}
-    rows = []
-    for row in table.get("rows") or []:
-        cells = [
-            "<age>" if i in ages and isinstance(cell, str) and AGE.fullmatch(cell) else cell
-            for i, cell in enumerate(row.get("cells", []))
-        ]
-        rows.append(row | {"cells": cells})
-    shown = [{k: v for k, v in column.items() if k != "description"} for column in columns]
-    return table | {"rows": rows} | ({"columnDefinitions": shown} if columns else {})

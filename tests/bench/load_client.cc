@@ -14,6 +14,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -150,39 +151,22 @@ class Load {
   // Patches while `watchers` connections watch; over when every watcher has seen every patch.
   Measured fan_out(const std::string& watch, const std::function<std::string(std::size_t)>& make) {
     const auto writers = connections_.size();
-    for (std::size_t i = 0; i < options_.watchers; ++i) {
-      connect();
-      connections_.back().send(watch);
-    }
-    std::size_t started = 0;
-    while (started < options_.watchers) {
-      poller_.wait([&](std::size_t id) {
-        bool had = connections_[id].response().has_head();
-        connections_[id].advance();
-        if (had || !connections_[id].response().has_head()) return;
-        check_status(connections_[id]);
-        ++started;
-      });
-    }
+    start_watches(watch);
 
     begin();
     std::size_t sent = 0;
-    for (std::size_t id = 0; id < writers && sent < options_.requests; ++id) connections_[id].send(make(sent++));
-    std::size_t behind = options_.watchers;
-    while (behind > 0) {
+    std::vector<std::size_t> idle(writers);
+    std::iota(idle.begin(), idle.end(), 0);
+    while (slowest_watcher(writers) < options_.requests) {
+      auto may_send = std::min(options_.requests, slowest_watcher(writers) + kMostBehind);
+      for (; sent < may_send && !idle.empty(); idle.pop_back()) connections_[idle.back()].send(make(sent++));
       poller_.wait([&](std::size_t id) {
         auto& connection = connections_[id];
-        auto before = connection.response().lines();
         connection.advance();
-        if (id >= writers) {
-          bool caught_up = before < options_.requests && connection.response().lines() >= options_.requests;
-          if (caught_up) --behind;
-          if (connection.response().complete()) fail("a watch ended early: " + connection.response().opening());
-          return;
-        }
         if (!connection.response().complete()) return;
+        if (id >= writers) fail("a watch ended early: " + connection.response().opening());
         check_status(connection);
-        if (sent < options_.requests) connection.send(make(sent++));
+        idle.push_back(id);
       });
     }
     for (std::size_t id = writers; id < connections_.size(); ++id) {
@@ -203,6 +187,34 @@ class Load {
   }
 
  private:
+  // Writers wait for the slowest watcher at this distance. Servers end the watch of a reader that is too far behind;
+  // what is measured is how fast all can follow, not when one is given up.
+  static constexpr std::size_t kMostBehind = 64;
+
+  void start_watches(const std::string& watch) {
+    for (std::size_t i = 0; i < options_.watchers; ++i) {
+      connect();
+      connections_.back().send(watch);
+    }
+    std::size_t started = 0;
+    while (started < options_.watchers) {
+      poller_.wait([&](std::size_t id) {
+        bool had = connections_[id].response().has_head();
+        connections_[id].advance();
+        if (had || !connections_[id].response().has_head()) return;
+        check_status(connections_[id]);
+        ++started;
+      });
+    }
+  }
+
+  std::size_t slowest_watcher(std::size_t first) const {
+    std::size_t fewest = options_.requests;
+    for (std::size_t id = first; id < connections_.size(); ++id)
+      fewest = std::min(fewest, connections_[id].response().lines());
+    return fewest;
+  }
+
   void connect() {
     connections_.emplace_back(context_.get(), options_.target);
     poller_.add(connections_.back(), connections_.size() - 1);

@@ -11,7 +11,7 @@ constexpr std::string_view kPod = R"({{
 "metadata":{{"name":"pod-{0:05}","labels":{{
 "app":"app-{1}","job-name":"resnet-{1}","replica-type":"worker","replica-index":"{0}","controller-uid":"6f9d1c7a-41f5-4f5c-9f0a-{0:012}","team":"vision"}},
 "annotations":{{"example.com/checkpoint":"s3://checkpoints/resnet-{1}/latest","example.com/submitted-by":"user-{1}"}},
-"ownerReferences":[{{"apiVersion":"batch/v1","kind":"Job","name":"resnet-{1}","uid":"6f9d1c7a-41f5-4f5c-9f0a-{0:012}","controller":true,"blockOwnerDeletion":true}}]}},
+"ownerReferences":[{{"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","name":"resnet-{1}","uid":"6f9d1c7a-41f5-4f5c-9f0a-{0:012}","controller":true,"blockOwnerDeletion":true}}]}},
 "spec":{{"restartPolicy":"Never","terminationGracePeriodSeconds":30,
 "nodeSelector":{{"accelerator":"a100"}},
 "tolerations":[{{"key":"nvidia.com/gpu","operator":"Exists","effect":"NoSchedule"}}],

@@ -43,12 +43,17 @@ REPLACEMENTS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r'(resourceVersion"?: "?|Resource Version: +)\d+'), r"\1<version>"),
     (re.compile(r'^(Context ").*(" modified)'), r"\1<context>\2"),
     (re.compile(r"\b(kube-api-access-)[a-z0-9]{5}\b"), r"\1<generated>"),
+    (re.compile(r"/tmp/(LIVE|MERGED)-\d+"), r"/tmp/\1"),
+    (re.compile(r"/tmp/kubectl-edit-\d+\.yaml"), "/tmp/kubectl-edit.yaml"),
+    # Hashes of templates, alone and in the names of sets and pods.
+    (re.compile(r"((?:-hash|/hash)\"?[:=] ?\"?)[bcdfghjklmnpqrstvwxz2456789]{6,10}\b"), r"\1<hash>"),
+    (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{7,10}\b"), "-<hash>"),
+    (re.compile(r"(-<hash>-|\b(?:front|once|never|later|strict|parts-\d)-)[bcdfghjklmnpqrstvwxz2456789]{5}\b"),
+     r"\1<generated>"),
     (re.compile(r"\b10\.\d+\.\d+\.\d+\b"), "<ip>"),
     (re.compile(r"https://127\.0\.0\.1:\d+"), "<server>"),
     (re.compile(r"\b(\d+):3\d{4}/"), r"\1:<port>/"),
     (re.compile(r"(nodePort: )\d+"), r"\1<port>"),
-    (re.compile(r"/tmp/(LIVE|MERGED)-\d+"), r"/tmp/\1"),
-    (re.compile(r"/tmp/kubectl-edit-\d+\.yaml"), "/tmp/kubectl-edit.yaml"),
     (re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"), "<token>"),
     (re.compile(r"\b(metadata\.name: |made-|name/made-)(made-)?[a-z0-9]{5}\b"), r"\1\2<generated>"),
     (re.compile(r"(?:(?<=[ \t(])|^)(\d+[smhdy])+(?=[ \t)]|$)"), "<age>"),
@@ -83,9 +88,15 @@ def sections() -> list[Section]:
     return found
 
 
+# What kubectl's library logs of itself depends on the moment at which a time-out falls.
+LIBRARY_LOG = re.compile(r"[EWI]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ reflector\.go:")
+
+
 def normalise(text: str) -> str:
     lines = []
     for line in text.splitlines():
+        if LIBRARY_LOG.match(line):
+            continue
         for pattern, replacement in REPLACEMENTS:
             line = pattern.sub(replacement, line)
         indent = len(line) - len(line.lstrip(" "))

@@ -99,21 +99,52 @@ void check_response(std::string_view wire, std::size_t piece, bool no_body) {
 
 class EchoSession final : public sys::WebSocketSession {
  public:
-  void on_open(std::function<void(Message)> send, std::function<void(std::uint16_t, std::string)> close) override {
-    send_ = std::move(send);
-    close_ = std::move(close);
-  }
-  void on_message(Message message) override {
-    if (message.data == "bye") return close_(1000, "as you wish");
-    send_(std::move(message));
+  void on_open(sys::WebSocketChannel& channel) override { channel_ = &channel; }
+  void on_message(sys::WebSocketMessage message) override {
+    if (message.data == "bye") return channel_->close(1000, "as you wish");
+    channel_->send(message);
   }
   void on_close() override { closed_ = true; }
-  ~EchoSession() override { FUZZ_LAW(closed_ == static_cast<bool>(send_), "a session that opened is told of its end"); }
+  ~EchoSession() override { FUZZ_LAW(closed_ == (channel_ != nullptr), "a session that opened is told of its end"); }
 
  private:
-  std::function<void(Message)> send_;
-  std::function<void(std::uint16_t, std::string)> close_;
+  sys::WebSocketChannel* channel_ = nullptr;
   bool closed_ = false;
+};
+
+// Bytes back and forth; '.' ends it, '!' makes it deaf for a while, '?' is too much for it.
+class EchoBytes final : public sys::ByteSession {
+ public:
+  explicit EchoBytes(sys::EventLoop& loop) : loop_(loop) {}
+  void on_open(sys::ByteChannel& channel) override { channel_ = &channel; }
+  void on_bytes(std::string_view bytes) override {
+    FUZZ_LAW(!closed_, bytes);
+    if (bytes.find('?') != std::string_view::npos) throw std::runtime_error("as sessions never should");
+    channel_->send(bytes);
+    if (bytes.find('.') != std::string_view::npos) return channel_->close();
+    if (bytes.find('!') == std::string_view::npos) return;
+    channel_->pause(true);
+    loop_.run_after(std::chrono::seconds(1), [alive = std::weak_ptr(alive_), this] {
+      if (!alive.expired() && !closed_) channel_->pause(false);
+    });
+  }
+  void on_shutdown() override { channel_->close(); }
+  void on_close() override { closed_ = true; }
+  ~EchoBytes() override { FUZZ_LAW(closed_ == (channel_ != nullptr), "a session that opened is told of its end"); }
+
+ private:
+  sys::EventLoop& loop_;
+  sys::ByteChannel* channel_ = nullptr;
+  bool closed_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+class BrokenBytes final : public sys::ByteSession {
+ public:
+  void on_open(sys::ByteChannel&) override { throw std::runtime_error("as sessions never should"); }
+  void on_bytes(std::string_view bytes) override { FUZZ_LAW(bytes.empty(), bytes); }
+  void on_shutdown() override {}
+  void on_close() override {}
 };
 
 class ThreeChunks final : public sys::BodyStream {
@@ -144,10 +175,19 @@ class Handler final : public sys::HttpHandler {
     sys::HttpResponse response;
     if (request.target == "/never") return;
     if (request.target == "/fails") throw std::runtime_error("as handlers never should");
+    if (request.target == "/fails-oddly") throw 1;
     if (request.target == "/ws") {
       response.status = 101;
       response.websocket = std::make_unique<EchoSession>();
       response.websocket_protocol = "v5.channel.k8s.io";
+    } else if (request.target == "/bytes") {
+      response.status = 101;
+      response.headers.add("Upgrade", "echo");
+      response.upgrade = std::make_unique<EchoBytes>(here);
+    } else if (request.target == "/broken") {
+      response.status = 101;
+      response.headers.add("Upgrade", "echo");
+      response.upgrade = std::make_unique<BrokenBytes>();
     } else if (request.target == "/stream") {
       response.stream = std::make_unique<ThreeChunks>();
     } else if (request.target == "/watch") {
@@ -190,10 +230,10 @@ void converse(std::string_view wire, const Manners& manners) {
   net::HttpServerOptions options;
   options.limits = kLimits;
   options.max_websocket_message = 300;
-  net::HttpServerContext context{options, handler, nullptr};
+  net::HttpServerContext context{options, handler};
   std::string answers;
   {
-    net::HttpShard shard(context, loop);
+    net::HttpShard shard(context, loop, nullptr);
     ++context.connections;
     shard.adopt(net::FileDescriptor(ends[1]), "127.0.0.1:1");
     while (!wire.empty()) {

@@ -28,7 +28,7 @@ from kube.comparison.runner import Comparison, Tally
 from kube.harness.gangway import GangwayCluster
 from kube.harness.http import Client, serve_definition
 from kube.harness.processes import exit_on_sigterm
-from kube.harness.real import RealCluster, ensure_built
+from kube.harness.real import SHARED_CONTROLLERS, ACTING_CONTROLLERS, RealCluster, ensure_built
 from kube.managed_fields.fragments import WIDGETS
 from kube.managed_fields.sequences import all_sequences
 from kube.schema_fields import compare_schemas
@@ -45,17 +45,9 @@ def chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
     return cases
 
 
-def load_open(path: Path) -> frozenset[str]:
-    """Titles of cases that are known to differ and are yet to be mended: one a line, # for comments."""
-    lines = (line.strip() for line in path.read_text().splitlines())
-    return frozenset(line for line in lines if line and not line.startswith("#"))
-
-
 def compare(real: RealCluster, subject: Subject, cases: list[Case], options: argparse.Namespace) -> Tally:
-    ours = subject.name == "gangway"
-    known = load_known(HERE / "differences.yaml") if ours else []
-    still_open = load_open(HERE / "open.txt") if ours else frozenset()
-    comparison = Comparison(real, subject, known, options.patience, options.quiet, still_open)
+    known = load_known(HERE / "differences.yaml") if subject.name == "gangway" else []
+    comparison = Comparison(real, subject, known, options.patience, options.quiet)
     tally = comparison.run(chosen(cases, options))
     if not options.case and not options.filter:
         for entry in known:
@@ -77,8 +69,7 @@ def run_managed_fields(real: RealCluster, subject: Subject, options: argparse.Na
 
 
 def run_schemas(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
-    still_open = load_open(HERE / "open.txt") if subject.name == "gangway" else frozenset()
-    return compare_schemas(real, subject, still_open)
+    return compare_schemas(real, subject)
 
 
 def run_kubectl(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
@@ -107,6 +98,40 @@ PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = 
 }
 
 
+# What single requests do is compared without the controllers that would answer them; a session has them.
+SINGLE_REQUESTS = ("cases", "managed-fields", "schemas")
+
+
+def ours_of(without: tuple[str, ...]) -> tuple[str, ...]:
+    """What to leave out of Gangway. The real side has no scheduler either: pods stay where requests put them."""
+    names = {
+        "node-lifecycle-controller": "node-controller",
+        "endpoints-controller": "endpoint-controller",
+        "pod-garbage-collector-controller": "pod-garbage-collector",
+        "persistentvolume-binder-controller": "persistent-volume-binder",
+    }
+    return (*(names.get(name, name) for name in without), "default-scheduler")
+
+
+def run_parts(parts: list[str], without: tuple[str, ...], options: argparse.Namespace) -> int:
+    """Starts both sides and returns how many comparisons failed."""
+    if not parts:
+        return 0
+    controllers = [name for name in SHARED_CONTROLLERS if name not in without]
+    failed = 0
+    with ExitStack() as stack:
+        real = stack.enter_context(RealCluster(controllers))
+        second = options.subject == "real"
+        subject: Subject = RealCluster(controllers) if second else GangwayCluster(without=ours_of(without))
+        stack.enter_context(subject)
+        for part in parts:
+            started = time.monotonic()
+            tally = PARTS[part](real, subject, options)
+            print(f"{part}: {tally} ({time.monotonic() - started:.0f} s)", flush=True)
+            failed += tally.failed
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", choices=["gangway", "real"], default="gangway")
@@ -121,16 +146,9 @@ def main() -> int:
         print("\n".join(case.title for case in chosen(load_cases() + all_sequences(), options)))
         return 0
     exit_on_sigterm()
-    failed = 0
-    with ExitStack() as stack:
-        real = stack.enter_context(RealCluster())
-        subject: Subject = RealCluster() if options.subject == "real" else GangwayCluster()
-        stack.enter_context(subject)
-        for part in options.part or PARTS:
-            started = time.monotonic()
-            tally = PARTS[part](real, subject, options)
-            print(f"{part}: {tally} ({time.monotonic() - started:.0f} s)", flush=True)
-            failed += tally.failed
+    wanted = list(options.part or PARTS)
+    failed = run_parts([part for part in wanted if part in SINGLE_REQUESTS], ACTING_CONTROLLERS, options)
+    failed += run_parts([part for part in wanted if part not in SINGLE_REQUESTS], (), options)
     return 1 if failed else 0
 
 

@@ -2,10 +2,13 @@
 # The large runs. run.sh [SLICE...], each alone or all of them:
 #
 #   crash          kill -9 in the middle of concurrent writers, 200 times
+#   containers     kill -9 of server and agent beside running containers, 50 times; torch and mpirun over two pods
 #   asan, tsan     all unit tests and a kubectl session under the sanitizers; asan:FOLDER, tsan:FOLDER: one folder's tests
 #   fuzz           every fuzz target for a minute; fuzz:TARGET: one of them
 #   fuzz-coverage  whether the corpora reach 80 % of the lines of each parser
 #   planted        whether fuzzing finds a bug that was put in
+#   sim            1,000 seeds of the whole-system simulation, each twice; sim:A..B: other seeds
+#   mutants        whether the simulation finds bugs that were put in
 #   properties     the property tests with 10,000 cases each
 #   rotate [N]     a few minutes of the above, another part for each N; without N the day of the year decides
 #
@@ -18,7 +21,7 @@ crash_rounds=200
 crash_seed=1
 property_cases=10000
 fuzz_seconds=60
-folders=(base sys json api store client apiserver controllers net crypto)
+folders=(base sys json api store client apiserver controllers net crypto agent testing)
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gangway-soak-XXXXXX")
 child=
@@ -66,6 +69,12 @@ crash() {
     /usr/bin/python3 -B tests/e2e/crash_test.py --rounds "$crash_rounds" --seed "$crash_seed"
 }
 
+containers() {
+  check "build gangway" release gangway
+  check "containers" env GANGWAY_BIN="$PWD/build/bin/gangway" GANGWAY_ROUNDS=50 \
+    tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py
+}
+
 # Properties run inside of the unit tests; RapidCheck reads the number of cases from the environment.
 properties() {
   local suite
@@ -73,6 +82,11 @@ properties() {
   for suite in "$@"; do
     check "properties $suite" env RC_PARAMS="max_success=$property_cases" "build/bin/$suite" --gtest_brief=1
   done
+}
+
+sim() {
+  check "build sim" release sim
+  check "sim $1" build/bin/sim --seeds "$1" --twice --jobs "$jobs"
 }
 
 # Sanitizers write what they find into files: a server that ended well may still have something to say.
@@ -135,8 +149,9 @@ fuzz() {
 # What fits into a few minutes beside everything else that a change has to pass: a short round of crashes with a seed of
 # its own, and one more part in turn. Larger fuzz targets join in where they are built already.
 rotate() {
-  local turn=$1 parts=(properties:json properties:store properties:controllers planted asan:base fuzz:quantity
-    fuzz:url fuzz:websocket) target part
+  local turn=$1 target part
+  local parts=("sim:$((turn * 100 + 1))..$((turn * 100 + 100))" properties:json properties:store
+    properties:controllers planted asan:base fuzz:quantity fuzz:url fuzz:websocket)
   for target in $(tests/fuzz/targets.sh); do
     if [ -x "build/fuzz/bin/fuzz_$target" ]; then parts+=("fuzz:$target"); fi
   done
@@ -153,11 +168,15 @@ rotate() {
 slice() {
   case "$1" in
     crash) crash ;;
+    containers) containers ;;
     asan | tsan) sanitized "$1" ;;
     asan:?* | tsan:?*) sanitized "${1%%:*}" "${1#*:}" ;;
     fuzz) fuzz ;;
     fuzz:?*) fuzz "${1#*:}" ;;
     fuzz-coverage) check fuzz-coverage tests/fuzz/coverage.sh ;;
+    sim) sim 1..1000 ;;
+    sim:?*) sim "${1#*:}" ;;
+    mutants) check mutants tests/sim/mutants.sh ;;
     planted) check planted tests/fuzz/planted.sh ;;
     properties) properties base_test json_test api_test store_test controllers_test ;;
     properties:?*) properties "${1#*:}_test" ;;
@@ -172,7 +191,7 @@ if [ "${1:-}" = rotate ]; then
   turn=${2:-$(date +%-j)}
   rotate "$turn"
 else
-  if [ $# -eq 0 ]; then set -- crash properties planted fuzz fuzz-coverage asan tsan; fi
+  if [ $# -eq 0 ]; then set -- crash containers sim mutants properties planted fuzz fuzz-coverage asan tsan; fi
   for name in "$@"; do slice "$name"; done
 fi
 echo "soak: $passed passed, $failed failed"

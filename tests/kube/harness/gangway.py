@@ -9,6 +9,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .endpoint import Endpoint, from_kubeconfig
@@ -37,10 +38,11 @@ def binary() -> Path:
 class GangwayCluster:
     """Running when constructed; `stop` (or leaving the `with` block) ends it and removes its folder."""
 
-    def __init__(self, cluster_file: str = ONE_NODE) -> None:
+    def __init__(self, cluster_file: str = ONE_NODE, without: Sequence[str] = ()) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-test-"))
         self.kubeconfig = self.folder / "kubeconfig"
         self.log = self.folder / "gangway.log"
+        self._without = without
         self._cluster = self.folder / "cluster.yaml"
         self._cluster.write_text(cluster_file)
         self._port = 0
@@ -63,6 +65,15 @@ class GangwayCluster:
         return "gangway"
 
     @property
+    def client_ca(self) -> Path:
+        return self.agent_pki / "ca.crt"
+
+    @property
+    def agent_pki(self) -> Path:
+        """The server's own: what it issues for an agent it accepts."""
+        return self.folder / "data" / "pki"
+
+    @property
     def pid(self) -> int:
         assert self._child is not None
         return self._child.process.pid
@@ -73,6 +84,7 @@ class GangwayCluster:
         child = Child("gangway", [
             binary(), "up", "--cluster", self._cluster, "--data-dir", self.folder / "data",
             "--port", str(self._port), "--kubeconfig", self.kubeconfig,
+            *(["--without-controllers", ",".join(self._without)] if self._without else []),
         ], self.log)  # fmt: skip
         self._child = child
 

@@ -74,7 +74,7 @@ class Client:
         raise AssertionError("unreachable")
 
     def call(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Response:
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         return self.request(method, path, data, {"Content-Type": content_type} if data is not None else {})
 
     def must(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:

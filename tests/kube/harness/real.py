@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from .certs import Authority
 from .endpoint import Endpoint, from_kubeconfig, write_kubeconfig
 from .http import Client
@@ -21,6 +23,21 @@ from .processes import Child, free_ports, wait_for
 REPOSITORY = Path(__file__).resolve().parents[3]
 SETUP = REPOSITORY / "tools" / "setup" / "kube.sh"
 
+WORKLOAD_CONTROLLERS = (
+    "deployment-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+    "job-controller",
+    "ttl-after-finished-controller",
+    "endpoints-controller",
+    "endpointslice-controller",
+    "pod-garbage-collector-controller",
+    "persistentvolume-binder-controller",
+)
+NODE_CONTROLLERS = ("node-lifecycle-controller", "taint-eviction-controller")
+# Controllers that write to the objects that requests are about. What a single request does is compared without them:
+# with them, every answer would depend on how far they have got.
+ACTING_CONTROLLERS = (*WORKLOAD_CONTROLLERS, *NODE_CONTROLLERS)
 # The controllers that Gangway's control plane has too; anything else would act on one side only.
 SHARED_CONTROLLERS = (
     "garbage-collector-controller",
@@ -29,7 +46,11 @@ SHARED_CONTROLLERS = (
     "root-ca-certificate-publisher-controller",
     "clusterrole-aggregation-controller",
     "disruption-controller",
+    *ACTING_CONTROLLERS,
 )
+
+
+LOCAL_CLASS = yaml.safe_load((REPOSITORY / "kinds" / "bootstrap" / "storage-classes.yaml").read_text().split("---\n")[1])
 
 
 def ensure_built(*components: str) -> Path:
@@ -67,12 +88,25 @@ class RealCluster:
     def name(self) -> str:
         return "real"
 
+    @property
+    def client_ca(self) -> Path:
+        """Who issued the certificate that the server shows to kubelets."""
+        return self._authority.ca
+
+    @property
+    def agent_pki(self) -> Path:
+        """Where an agent finds or makes what it serves with; kubelets' certificates are not verified here."""
+        folder = self.folder / "agent-pki"
+        folder.mkdir(exist_ok=True)
+        return folder
+
     def _make_credentials(self) -> None:
         self._authority = Authority(self.folder)
         self._serving = self._authority.issue(
             "serving", "/CN=kube-apiserver", "IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc"
         )
         admin = self._authority.issue("admin", "/O=system:masters/CN=kubernetes-admin")
+        self._kubelet_client = self._authority.issue("kubelet-client", "/O=system:masters/CN=kube-apiserver-kubelet-client")
         # The role of that name leaves writes to each controller's own account; one identity for all is quicker to start.
         manager = self._authority.issue("controllers", "/O=system:masters/CN=system:kube-controller-manager")
         self._token_key = self._authority.new_key("service-account")
@@ -101,12 +135,15 @@ class RealCluster:
 
     def start_apiserver(self) -> None:
         certificate, key = self._serving
+        kubelet_certificate, kubelet_key = self._kubelet_client
         child = self._start("kube-apiserver", [
             self._bin / "kube-apiserver",
             f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
             "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self._port}",
             f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}",
             f"--client-ca-file={self._authority.ca}",
+            f"--kubelet-client-certificate={kubelet_certificate}", f"--kubelet-client-key={kubelet_key}",
+            "--kubelet-preferred-address-types=InternalIP",
             "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
             f"--service-account-key-file={self._token_key}",
             f"--service-account-signing-key-file={self._token_key}",
@@ -132,6 +169,8 @@ class RealCluster:
                  lambda: client.call("GET", "/api/v1/namespaces/default").status == 200, seconds=30)  # fmt: skip
         wait_for("the system priority classes", lambda: client.call(
             "GET", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical").status == 200)  # fmt: skip
+        # What Gangway starts with beside the same roles and classes; after a restart it is there already.
+        client.call("POST", "/apis/storage.k8s.io/v1/storageclasses", LOCAL_CLASS)
         client.close()
 
     def kill_apiserver(self) -> None:

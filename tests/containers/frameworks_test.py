@@ -1,0 +1,73 @@
+"""Real frameworks in real containers: torch with gloo, and Open MPI started through exec."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from containers.cluster import Namespace, pod
+from containers.environment_test import config_map
+from containers.network_test import service
+
+ALL_REDUCE = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+value = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(value)
+print("rank", dist.get_rank(), "of", dist.get_world_size(), "sum", int(value.item()))
+"""
+KUBEXEC = """#!/bin/sh
+host=$1; shift
+exec kubectl exec "${host%%.*}" -- /bin/sh -c "$*"
+"""
+
+
+pytestmark = pytest.mark.soak
+
+
+def has_torch() -> bool:
+    return subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not has_torch(), reason="python3-torch is not installed")
+def test_torch_trains_over_two_pods_with_gloo(space: Namespace) -> None:
+    space.apply(service("ranks", {"app": "ranks"}, clusterIP="None", publishNotReadyAddresses=True),
+                config_map("code", {"all_reduce.py": ALL_REDUCE}))  # fmt: skip
+    for rank in (0, 1):
+        env = {"MASTER_ADDR": "rank-0.ranks", "MASTER_PORT": "23456", "RANK": str(rank), "WORLD_SIZE": "2",
+               "GLOO_SOCKET_IFNAME": "eth0", "OMP_NUM_THREADS": "1"}  # fmt: skip
+        container = {
+            "command": ["sh", "-c", "until getent hosts rank-0.ranks; do sleep 0.2; done; exec python3 /code/all_reduce.py"],
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+            "volumeMounts": [{"name": "code", "mountPath": "/code"}],
+        }
+        space.apply(pod(f"rank-{rank}", container=container, labels={"app": "ranks"}, hostname=f"rank-{rank}",
+                        subdomain="ranks", restartPolicy="Never",
+                        volumes=[{"name": "code", "configMap": {"name": "code"}}]))  # fmt: skip
+    for rank in (0, 1):
+        space.wait_phase(f"rank-{rank}", "Succeeded", deadline=120)
+        assert f"rank {rank} of 2 sum 3" in space.logs(f"rank-{rank}")
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="openmpi-bin is not installed")
+def test_mpirun_starts_its_ranks_through_exec(space: Namespace) -> None:
+    space.must("create", "role", "launcher", "--verb=get,create", "--resource=pods,pods/exec")
+    space.must("create", "rolebinding", "launcher", "--role=launcher", f"--serviceaccount={space.name}:default")
+    space.apply(config_map("mpi", {"kubexec.sh": KUBEXEC, "hosts": "worker-0 slots=1\nworker-1 slots=1\n"}))
+    # Daemons look for the script too, although they start no others here.
+    volumes = [{"name": "mpi", "configMap": {"name": "mpi", "defaultMode": 0o755}}]
+    mounts = {"volumeMounts": [{"name": "mpi", "mountPath": "/mpi"}]}
+    for n in (0, 1):
+        space.create_pod(f"worker-{n}", "sleep 600", hostname=f"worker-{n}", container=mounts, volumes=volumes)
+    space.wait_ready("worker-0", "worker-1")
+    container = {
+        "command": ["mpirun", "--allow-run-as-root", "--hostfile", "/mpi/hosts", "-np", "2", "hostname"],
+        "env": [{"name": "OMPI_MCA_plm_rsh_agent", "value": "/mpi/kubexec.sh"}],
+        **mounts,
+    }
+    space.apply(pod("launcher", container=container, volumes=volumes, restartPolicy="Never"))
+    space.wait_phase("launcher", "Succeeded", "Failed", deadline=120)
+    output = space.logs("launcher")
+    assert sorted(line for line in output.splitlines() if line.startswith("worker-")) == ["worker-0", "worker-1"], output

@@ -1,0 +1,96 @@
+// Machine: what there is of a node besides its agent. Its containers go on while the agent is dead, its disk keeps the
+// agent's records when the power goes, and it sees to the laws that only a machine can see:
+//
+// - an attempt of a container is started once, whatever dies;
+// - no GPU is given to two pods at a time;
+// - nothing runs under the name of a pod while an earlier pod of that name still does, here or elsewhere.
+//
+// That it runs nothing once its agent has been alone for long is seen to by Hosts, who know when it is.
+//
+// Owned by the simulation's thread; everything that runs on it runs on its own loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "agent/records.h"
+#include "agent/runtime.h"
+#include "agent/simulated/simulated_runtime.h"
+#include "sim/laws.h"
+#include "testing/faults.h"
+
+namespace gangway::sim {
+
+// Which pods run, on all machines.
+class RunningPods {
+ public:
+  // The pods of that name, besides this one, that have containers running.
+  std::set<std::string> others(const agent::PodIdentity& pod) const;
+  void add(const agent::PodIdentity& pod) { ++running_[{pod.ns, pod.name}][pod.uid]; }
+  void remove(const agent::PodIdentity& pod);
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::map<std::string, int>> running_;
+};
+
+class Machine final : private agent::RuntimeSink {
+ public:
+  Machine(testing::Simulation& simulation, testing::Faults& faults, RunningPods& pods, std::string name);
+  ~Machine() override;
+
+  const std::string& name() const { return name_; }
+  // The machine's disk, for one life of an agent: what is not saved when it is killed never will be.
+  agent::Records& records(testing::SimProcess& agent);
+  bool has_power() const { return process_ != nullptr; }
+  // It is about to lose it, at a bad moment.
+  bool power_fails() const { return power_fails_; }
+  // Everything that runs ends, and nobody sees how.
+  void lose_power();
+  void restore_power();
+
+  // The machine as an agent sees it, for one life of that agent.
+  std::unique_ptr<agent::Runtime> runtime(testing::SimProcess& agent, testing::SimLoop& loop);
+
+  const Verdicts& verdicts() const { return verdicts_; }
+  std::size_t running() const { return running_.size(); }
+
+ private:
+  class Face;
+  class Disk;
+  struct Run {
+    agent::ContainerSpec spec;
+    agent::Started started;
+  };
+
+  void on_exit(const agent::ContainerId& container, const agent::Exit& exit) override;
+  void start(const agent::ContainerSpec& spec, sys::Completion<agent::Started> done);
+  void judge_start(const agent::ContainerSpec& spec);
+  agent::Found found() const;
+  void stop_counting(const Run& run);
+
+  testing::Simulation& simulation_;
+  testing::Faults& faults_;
+  RunningPods& pods_;
+  const std::string name_;
+  Verdicts verdicts_;
+  std::unique_ptr<Disk> disk_;
+  std::set<agent::ContainerId> used_;  // every attempt that was ever started
+  unsigned boots_ = 0;
+  bool power_fails_ = false;
+
+  // What the power keeps up.
+  std::unique_ptr<testing::SimProcess> process_;
+  testing::SimLoop* loop_ = nullptr;
+  std::unique_ptr<agent::SimulatedRuntime> runtime_;
+  std::map<std::string, agent::Sandbox> sandboxes_;
+  std::map<agent::ContainerId, Run> running_;
+  std::map<agent::ContainerId, agent::Exit> exited_;  // and not removed
+  std::weak_ptr<Face*> face_;                         // of the agent that is connected, if any
+};
+
+std::string text_of(const agent::ContainerId& id);
+
+}  // namespace gangway::sim

@@ -1,0 +1,149 @@
+// sim: runs seeds of the whole-system simulation.
+//
+//   sim --seed 7 --trace        one world, told as it happens
+//   sim --seeds 1..1000 --twice many, each run twice: the same seed must give the same run
+//
+// A seed that fails prints the command that repeats it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "sim/world.h"
+#include "sys/log.h"
+
+namespace gangway::sim {
+namespace {
+
+struct Options {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+  bool trace = false;
+  bool twice = false;
+  bool sites = false;
+  bool stop = false;
+  unsigned jobs = 2;
+};
+
+std::string program;  // how to call this again
+std::uint64_t current_seed = 0;
+
+void show(MonoTime at, std::string_view who, std::string_view what, std::string_view detail) {
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()).count();
+  fmt::print("{:>12.6f} {:<12} {} {}\n", static_cast<double>(micros) / 1e6, who, what, detail);
+}
+
+// An invariant inside of the product ended the process: say which seed did it.
+void on_abort(int) {
+  const auto text = fmt::format("seed {} FAILED: the program ended itself\n  again: {} --seed {} --trace\n",
+                                current_seed, program, current_seed);
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  ::_exit(1);
+}
+
+bool run_seed(const Options& options, std::uint64_t seed, std::map<std::string, std::uint64_t>& sites) {
+  current_seed = seed;
+  const auto began = std::chrono::steady_clock::now();
+  auto once = [&] { return World({.seed = seed, .show = options.trace ? show : testing::Trace::Show()}).run(); };
+  auto report = once();
+  if (options.twice && report.broken.empty()) {
+    const auto again = once();
+    if (again.hash != report.hash)
+      report.broken.push_back(fmt::format("two runs differ: {:016x} and {:016x}", report.hash, again.hash));
+  }
+  for (const auto& [name, site] : report.sites) sites[name] += site.happened;
+  const auto took =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began).count();
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(report.virtual_time).count();
+  if (report.broken.empty()) {
+    if (options.first == options.last)
+      fmt::print("seed {} ok: {:016x}, {} steps, {} writes, {} min, {} ms\n", seed, report.hash, report.steps,
+                 report.writes, minutes, took);
+    return true;
+  }
+  fmt::print("seed {} FAILED after {} min, {} steps:\n", seed, minutes, report.steps);
+  for (const auto& what : report.broken) fmt::print("  {}\n", what);
+  fmt::print("  again: {} --seed {}{} --trace\n", program, seed, options.twice ? " --twice" : "");
+  return false;
+}
+
+// Every jobs-th seed, beginning with the worker's own.
+int run_worker(const Options& options, unsigned worker) {
+  std::size_t failed = 0;
+  std::map<std::string, std::uint64_t> sites;
+  for (auto seed = options.first + worker; seed <= options.last; seed += options.jobs) {
+    if (!run_seed(options, seed, sites)) ++failed;
+    std::fflush(stdout);
+    if (failed > 0 && options.stop) break;
+  }
+  if (options.sites)
+    for (const auto& [name, happened] : sites) fmt::print("site {} {}\n", name, happened);
+  std::fflush(stdout);
+  return failed == 0 ? 0 : 1;
+}
+
+int run_all(const Options& options) {
+  if (options.jobs == 1 || options.first == options.last) return run_worker({options}, 0);
+  builtin_kinds();  // read once for all
+  std::vector<pid_t> workers;
+  for (unsigned worker = 0; worker < options.jobs; ++worker) {
+    const pid_t pid = ::fork();
+    if (pid == 0) ::_exit(run_worker(options, worker));
+    workers.push_back(pid);
+  }
+  int failed = 0;
+  for (const pid_t pid : workers) {
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    if (status != 0) failed = 1;
+  }
+  fmt::print("sim: seeds {}..{}{}: {}\n", options.first, options.last, options.twice ? " twice" : "",
+             failed == 0 ? "all laws held" : "FAILED");
+  return failed;
+}
+
+bool parse_range(const std::string& text, Options& options) {
+  const auto dots = text.find("..");
+  if (dots == std::string::npos) return false;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), text.data() + dots, options.first);
+  const auto last = std::from_chars(text.data() + dots + 2, end, options.last);
+  return first.ptr == text.data() + dots && last.ptr == end && options.first <= options.last;
+}
+
+}  // namespace
+}  // namespace gangway::sim
+
+int main(int argc, char** argv) {
+  using namespace gangway;
+  sim::Options options;
+  std::string range;
+  std::uint64_t seed = 0;
+  CLI::App app("The whole cluster under virtual time, seeded order and faults.");
+  auto* one = app.add_option("--seed", seed, "one seed");
+  app.add_option("--seeds", range, "A..B, both included")->excludes(one);
+  app.add_flag("--trace", options.trace, "tell what happens");
+  app.add_flag("--twice", options.twice, "run each seed twice and compare");
+  app.add_flag("--sites", options.sites, "say how often each fault happened");
+  app.add_flag("--stop", options.stop, "stop at the first seed that fails");
+  app.add_option("--jobs", options.jobs, "processes at once")->check(CLI::Range(1, 64));
+  CLI11_PARSE(app, argc, argv);
+  if (*one) options.first = options.last = seed;
+  if (!range.empty() && !sim::parse_range(range, options)) {
+    fmt::print(stderr, "--seeds: must be like 1..100 (got {})\n", range);
+    return 2;
+  }
+  sim::program = argv[0];
+  static_cast<void>(sys::configure_log({.level = sys::LogLevel::kOff}));
+  std::signal(SIGABRT, sim::on_abort);
+  std::signal(SIGSEGV, sim::on_abort);
+  return sim::run_all(options);
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Does the simulation find bugs? Puts each of mutants/*.patch into a copy of the sources, one at a time, and fails unless
+# some seed breaks a law because of it.
+#
+#   mutants.sh [NAME...]      only those; SEEDS=A..B says how far to look, JOBS how many at once
+#
+# The sound sources must pass the same seeds: that is what `make test` sees to.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+seeds=${SEEDS:-1..400}
+jobs=${JOBS:-$(nproc)}
+here=$PWD/tests/sim/mutants
+copy=$(mktemp -d "${TMPDIR:-/tmp}/gangway-mutants-XXXXXX")
+trap 'rm -rf "$copy"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if [ $# -eq 0 ]; then mapfile -t names < <(find "$here" -name '*.patch' -printf '%f\n' | sed 's/\.patch$//' | sort); else names=("$@"); fi
+
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" 2>/dev/null || true
+cd "$copy"
+cmake --preset release -DGANGWAY_TESTS=ON >/dev/null
+cmake --build build -j "$jobs" --target sim >"$copy/build.log" 2>&1 || { tail -n 30 "$copy/build.log"; exit 1; }
+
+survived=0
+for name in "${names[@]}"; do
+  started=$SECONDS
+  if ! patch --quiet --strip=1 <"$here/$name.patch"; then
+    echo "mutant $name: the patch does not fit any more"
+    exit 1
+  fi
+  if ! cmake --build build -j "$jobs" --target sim >"$copy/build.log" 2>&1; then
+    grep -m 5 'error' "$copy/build.log" || tail -n 20 "$copy/build.log"
+    echo "mutant $name: does not compile"
+    exit 1
+  fi
+  if build/bin/sim --seeds "$seeds" --jobs "$jobs" --stop >"$copy/log" 2>&1; then
+    echo "mutant $name: SURVIVED seeds $seeds"
+    survived=$((survived + 1))
+  else
+    # The first seed that failed, and the first law it broke.
+    echo "mutant $name: found in $((SECONDS - started)) s, $(grep -m 1 -A 1 'FAILED' "$copy/log" | tr -s '\n ' ' ' | cut -c 1-160)"
+  fi
+  patch --quiet --strip=1 --reverse <"$here/$name.patch"
+done
+echo "mutants: $((${#names[@]} - survived)) of ${#names[@]} found"
+[ "$survived" -eq 0 ]

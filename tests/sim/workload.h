@@ -1,0 +1,29 @@
+// Workload: what a user does to the cluster in a simulation, by dice, and what must be there in the end because of it.
+#pragma once
+
+#include <memory>
+
+#include "sim/laws.h"
+#include "sim/user.h"
+
+namespace gangway::sim {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  // Runs `done` when nothing more comes.
+  virtual void start(sys::Task done) = 0;
+  // Everything is at rest: is there what should be, and nothing else?
+  virtual void judge(const store::Root& root, Verdicts& verdicts) const = 0;
+};
+
+// Namespaces with configuration that owns other configuration; deleted in all ways there are.
+std::unique_ptr<Workload> configuration_workload(User& user);
+// Pods of all sizes that run for a while or for ever, and are deleted by hand.
+std::unique_ptr<Workload> pod_workload(User& user);
+// Deployments and StatefulSets that are made, scaled, rolled out and deleted.
+std::unique_ptr<Workload> set_workload(User& user);
+// Jobs that end well or badly, and are suspended and deleted on the way.
+std::unique_ptr<Workload> job_workload(User& user);
+
+}  // namespace gangway::sim

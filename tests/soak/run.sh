@@ -3,7 +3,8 @@
 #
 #   crash          kill -9 in the middle of concurrent writers, 200 times
 #   containers     kill -9 of server and agent beside running containers, 50 times; torch and mpirun over two pods
-#   asan, tsan     all unit tests and a kubectl session under the sanitizers; asan:FOLDER, tsan:FOLDER: one folder's tests
+#   asan, tsan     all unit tests, a kubectl session and some seeds of the simulation under the sanitizers;
+#                  asan:FOLDER, tsan:FOLDER: one folder's tests
 #   fuzz           every fuzz target for a minute; fuzz:TARGET: one of them
 #   fuzz-coverage  whether the corpora reach 80 % of the lines of each parser
 #   planted        whether fuzzing finds a bug that was put in
@@ -21,7 +22,8 @@ crash_rounds=200
 crash_seed=1
 property_cases=10000
 fuzz_seconds=60
-folders=(base sys json api store client apiserver controllers net crypto agent testing)
+folders=(base sys json api store client apiserver controllers planning scheduler cli net crypto agent testing)
+sanitized_seeds=1..50
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gangway-soak-XXXXXX")
 child=
@@ -128,9 +130,10 @@ sanitized() {
   if [ $# -gt 0 ]; then
     check "$preset build" sanitizer_build "$preset" "${@/%/_test}"
   else
-    check "$preset build" sanitizer_build "$preset" gangway "${folders[@]/%/_test}"
+    check "$preset build" sanitizer_build "$preset" gangway sim "${folders[@]/%/_test}"
     set -- "${folders[@]}"
     check "$preset kubectl session" under_sanitizer kubectl_session "$preset"
+    check "$preset sim $sanitized_seeds" under_sanitizer "build/$preset/bin/sim" --seeds "$sanitized_seeds" --jobs "$jobs"
   fi
   for folder in "$@"; do
     check "$preset $folder" under_sanitizer "build/$preset/bin/${folder}_test" --gtest_brief=1

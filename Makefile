@@ -15,8 +15,8 @@ deps: ## install what is missing on Debian 12
 
 deps-build:
 	@tools/setup/deps.sh build
-deps-run:
-	@tools/setup/deps.sh run
+deps-demo:
+	@tools/setup/deps.sh demo
 deps-test:
 	@tools/setup/deps.sh test
 
@@ -24,7 +24,7 @@ build: deps-build ## build/bin/gangway, optimised
 	@cmake --preset release -DGANGWAY_TESTS=OFF >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target gangway
 
-demo: build deps-run ## see the product at work
+demo: build deps-demo ## see the product at work
 	@tests/demo/demo.sh
 
 unit: deps-test

@@ -15,10 +15,11 @@ lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellche
 
 case "${1:-all}" in
   build) wanted=("${build[@]}") ;;
+  run) wanted=("${run[@]}") ;;
   demo) wanted=("${run[@]}" "${kubectl[@]}") ;;
   test) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}") ;;
   all) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}" "${lint[@]}") ;;
-  *) echo "usage: deps.sh [build|demo|test|all]" >&2; exit 2 ;;
+  *) echo "usage: deps.sh [build|run|demo|test|all]" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -127,7 +127,8 @@ int up(const UpFlags& flags) {
 int down(const std::string& data_dir) {
   cli::DataDir data(std::filesystem::absolute(data_dir).lexically_normal().string());
   auto pid = data.running();
-  // A server that died may have left its agent, or that its pods.
+  // A server that died may have left its agent, or that its pods; a machine that joined another's cluster has only
+  // that.
   const bool leftover = !pid && data.running_agent();
   if (leftover) {
     if (auto ended = end_agent(data, PodsThen::kEnd); !ended) return fail(ended.error());
@@ -136,7 +137,7 @@ int down(const std::string& data_dir) {
     if (auto cleaned = clean_machine(data.path()); !cleaned) return fail(cleaned.error());
   }
   if (leftover) {
-    fmt::print("The agent that a dead server had left on {} is stopped.\n", data.path());
+    fmt::print("The agent on {} is stopped, and its pods with it.\n", data.path());
     return 0;
   }
   if (auto stopped = cli::stop_server(data); !stopped) return fail(stopped.error());

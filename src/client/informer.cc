@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sys/log.h"
+
 namespace gangway::client {
 namespace {
 
@@ -138,6 +140,10 @@ void Informer::on_watch_end(Result<void> result) {
 
 void Informer::fail(const Error& error, bool must_list) {
   ++status_.errors;
+  // Told once: whoever joins a cluster with a wrong address or token must be able to see why nothing happens.
+  if (!synced_ && status_.last_error != error.message)
+    sys::log_warning("the first list does not come; asking again",
+                     {{"resource", resource().plural}, {"error", error.message}});
   status_.last_error = error.message;
   again_after(std::max<Duration>(backoff_.next(), std::chrono::seconds(error.retry_after_seconds)), must_list);
 }

@@ -56,7 +56,8 @@ class Failed(AssertionError):
 
 
 class ContainerCluster:
-    def __init__(self, description: str = TWO_NODES) -> None:
+    def __init__(self, description: str = TWO_NODES, up_options: tuple[str, ...] = ()) -> None:
+        self.up_options = up_options
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-containers-"))
         self.data = self.folder / "data"
         self.kubeconfig = self.folder / "kubeconfig"
@@ -82,7 +83,7 @@ class ContainerCluster:
     def up(self) -> None:
         done = self.gangway(
             "up", "--cluster", self.folder / "cluster.yaml", "--data-dir", self.data, "--port", self.port,
-            "--kubeconfig", self.kubeconfig, "--detach",
+            "--kubeconfig", self.kubeconfig, "--detach", *self.up_options,
         )  # fmt: skip
         if done.returncode != 0:
             raise Failed(f"gangway up: {done.stdout}{done.stderr}")

@@ -40,6 +40,7 @@ trap 'exit 143' TERM
 
 passed=0
 failed=0
+last_status=0
 # check NAME COMMAND...: runs it as its own process group, so that it can be ended as a whole, and counts how it ended.
 check() {
   local name=$1 started=$SECONDS status=0
@@ -58,6 +59,12 @@ check() {
     echo "soak $name: FAILED with $status after $((SECONDS - started)) s"
     failed=$((failed + 1))
   fi
+  last_status=$status
+}
+# The same for what the rest stands on: fails when it did.
+check_first() {
+  check "$@"
+  [ "$last_status" -eq 0 ]
 }
 
 release() {
@@ -66,13 +73,13 @@ release() {
 }
 
 crash() {
-  check "build gangway" release gangway
+  check_first "build gangway" release gangway || return 0
   check "crash" env GANGWAY_BIN="$PWD/build/bin/gangway" \
     /usr/bin/python3 -B tests/e2e/crash_test.py --rounds "$crash_rounds" --seed "$crash_seed"
 }
 
 containers() {
-  check "build gangway" release gangway
+  check_first "build gangway" release gangway || return 0
   check "containers" env GANGWAY_BIN="$PWD/build/bin/gangway" GANGWAY_ROUNDS=50 \
     tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py
 }
@@ -80,14 +87,14 @@ containers() {
 # Properties run inside of the unit tests; RapidCheck reads the number of cases from the environment.
 properties() {
   local suite
-  check "build property tests" release "$@"
+  check_first "build property tests" release "$@" || return 0
   for suite in "$@"; do
     check "properties $suite" env RC_PARAMS="max_success=$property_cases" "build/bin/$suite" --gtest_brief=1
   done
 }
 
 sim() {
-  check "build sim" release sim
+  check_first "build sim" release sim || return 0
   check "sim $1" build/bin/sim --seeds "$1" --twice --jobs "$jobs"
 }
 
@@ -128,9 +135,9 @@ sanitized() {
   local preset=$1 folder
   shift
   if [ $# -gt 0 ]; then
-    check "$preset build" sanitizer_build "$preset" "${@/%/_test}"
+    check_first "$preset build" sanitizer_build "$preset" "${@/%/_test}" || return 0
   else
-    check "$preset build" sanitizer_build "$preset" gangway sim "${folders[@]/%/_test}"
+    check_first "$preset build" sanitizer_build "$preset" gangway sim "${folders[@]/%/_test}" || return 0
     set -- "${folders[@]}"
     check "$preset kubectl session" under_sanitizer kubectl_session "$preset"
     check "$preset sim $sanitized_seeds" under_sanitizer "build/$preset/bin/sim" --seeds "$sanitized_seeds" --jobs "$jobs"

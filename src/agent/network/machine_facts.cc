@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 
 #include <charconv>
-#include <filesystem>
 
 #include "sys/files.h"
 
@@ -31,9 +30,9 @@ std::string default_interface_now() {
 
 }  // namespace
 
+// Not by /sys: that shows the network it was mounted in, which need not be ours.
 bool interface_exists(const std::string& name) {
-  std::error_code error;
-  return std::filesystem::exists("/sys/class/net/" + name, error);
+  return ::if_nametoindex(name.c_str()) != 0;
 }
 
 std::string default_interface(std::string_view routes) {

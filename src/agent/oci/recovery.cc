@@ -25,6 +25,21 @@ namespace {
 
 using std::chrono::seconds;
 constexpr std::string_view kRemoving = ".removing";
+
+Result<void> remove_with_mounts(const std::string& folder) {
+  GW_CHECKED(unmount_below(folder));
+  return remove_tree(folder);
+}
+
+// Under another name first: from then on it is nobody's, and what a crash leaves of it is found by that name. Mounts
+// move along. What an earlier removal left is in the way, and goes before.
+Result<void> remove_folder(const std::string& folder) {
+  const std::string going = folder + std::string(kRemoving);
+  GW_CHECKED(remove_with_mounts(going));
+  if (::rename(folder.c_str(), going.c_str()) == 0) return remove_with_mounts(going);
+  if (errno == ENOENT) return {};
+  return sys::file_error("remove", folder);
+}
 constexpr std::size_t kMessageBytes = 4096;
 
 std::vector<std::string> names_in(const std::string& folder) {
@@ -183,8 +198,7 @@ Result<Left> find_left(const Layout& layout, const Cgroups& cgroups) {
   for (const auto& name : names_in(layout.pods())) {
     const std::string path = layout.pods() + "/" + name;
     if (name.ends_with(kRemoving)) {
-      GW_CHECKED(unmount_below(path));
-      GW_CHECKED(remove_tree(path));
+      GW_CHECKED(remove_with_mounts(path));
     } else {
       add_pod(layout, cgroups, name, left);
     }
@@ -218,24 +232,18 @@ Result<Exit> read_exit(const Layout& layout, const Cgroups& cgroups, const Conta
 
 Result<void> remove_container(const Layout& layout, const Cgroups& cgroups, const ContainerId& id) {
   GW_CHECKED(check_path_parts(id));
-  const std::string folder = layout.container(id);
-  const std::string going = folder + std::string(kRemoving);
   for (const auto& group : {layout.cgroup(id), layout.shim_cgroup(id)}) {
     GW_CHECKED(cgroups.kill(group));
     GW_CHECKED(cgroups.remove(group));
   }
-  // From here on it is nobody's container: what a crash leaves of it is found by this name.
-  if (::rename(folder.c_str(), going.c_str()) != 0 && errno != ENOENT) return sys::file_error("remove", folder);
-  GW_CHECKED(unmount_below(going));
+  GW_CHECKED(remove_folder(layout.container(id)));
   GW_CHECKED(remove_tree(layout.runtime_root() + "/" + layout.runtime_id(id)));
-  GW_CHECKED(remove_tree(layout.exits() + "/" + layout.runtime_id(id)));
-  return remove_tree(going);
+  return remove_tree(layout.exits() + "/" + layout.runtime_id(id));
 }
 
 Result<void> remove_pod(const Layout& layout, const Cgroups& cgroups, const std::string& uid) {
   GW_CHECKED(check_path_part("the pod's uid", uid));
   const std::string folder = layout.pod(uid);
-  const std::string going = folder + std::string(kRemoving);
   for (const auto& name : names_in(folder + "/containers")) {
     for (const auto& attempt : names_in(folder + "/containers/" + name)) {
       ContainerId id{.pod_uid = uid, .container = name, .attempt = 0};
@@ -245,9 +253,7 @@ Result<void> remove_pod(const Layout& layout, const Cgroups& cgroups, const std:
   }
   GW_CHECKED(cgroups.kill(layout.pod_cgroup(uid)));
   GW_CHECKED(cgroups.remove(layout.pod_cgroup(uid)));
-  GW_CHECKED(unmount_below(folder));
-  if (::rename(folder.c_str(), going.c_str()) != 0 && errno != ENOENT) return sys::file_error("remove", folder);
-  return remove_tree(going);
+  return remove_folder(folder);
 }
 
 Result<void> teardown(const std::string& data_dir) {

@@ -1,6 +1,7 @@
 #include "agent/oci/recovery.h"
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,6 +120,25 @@ TEST_F(RecoveryTest, RemovesAPodAndAllThatIsLeftOfIt) {
   EXPECT_FALSE(fs::exists(layout_.pod("a")));
   EXPECT_TRUE(remove_pod(layout_, none_, "a"));
   EXPECT_FALSE(remove_pod(layout_, none_, ".."));
+}
+
+TEST_F(RecoveryTest, FinishesARemovalThatWasInterrupted) {
+  const ContainerId id{.pod_uid = "a", .container = "main", .attempt = 4};
+  put(layout_.container(id) + ".removing/root/file");
+  put(layout_.pod("a") + ".removing/volumes/scratch/file");
+  put_container(id, true);
+  ASSERT_TRUE(remove_pod(layout_, none_, "a"));
+  EXPECT_TRUE(fs::is_empty(layout_.pods()));
+}
+
+TEST_F(RecoveryTest, NothingThatIsMountedKeepsAPodForEver) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounting needs root";
+  const std::string left = layout_.pod("a") + ".removing/volumes/token";
+  fs::create_directories(left);
+  ASSERT_TRUE(mount_tmpfs(left, 1 << 20, 0755));
+  EXPECT_TRUE(remove_pod(layout_, none_, "a"));
+  EXPECT_TRUE(fs::is_empty(layout_.pods()));
+  ::umount2(left.c_str(), MNT_DETACH);
 }
 
 TEST_F(RecoveryTest, TearsDownWhatIsNotThere) {

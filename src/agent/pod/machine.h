@@ -68,8 +68,9 @@ struct PodFacts {
   std::map<std::string, std::size_t> volumes;  // what each prepared one holds, as a hash
   std::map<std::string, Trouble> volume_troubles;
   Trouble sandbox;
-  std::set<std::string> under_way;         // keys of commands
-  std::map<std::string, Trouble> retries;  // of commands that failed and about which there is nothing to tell
+  std::set<std::string> under_way;  // keys of commands
+  std::map<std::string, Trouble>
+      retries;  // of commands that failed and are no trouble of a container, volume or sandbox
 };
 
 // The node that the pod is on.

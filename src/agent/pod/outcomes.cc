@@ -115,13 +115,13 @@ class Applying {
   }
 
   void operator()(const ContainerRemoved& removed) {
-    settle(key_of("remove", removed.id.container), removed.result);
+    removed_or_told(key_of("remove", removed.id.container), removed.result);
     ContainerRecord* container = current(removed.id);
     if (container != nullptr && container->stage == Stage::kExited && removed.result) container->removed = true;
   }
 
   void operator()(const SandboxRemoved& removed) {
-    settle("remove-sandbox", removed.result);
+    removed_or_told("remove-sandbox", removed.result);
     if (!removed.result) return;
     record_.has_sandbox = false;
     record_.sandbox_ready = false;
@@ -140,6 +140,11 @@ class Applying {
     } else {
       fail(facts_.retries[key], "Failed", result.error().message, now_);
     }
+  }
+
+  void removed_or_told(const std::string& key, const Result<void>& result) {
+    settle(key, result);
+    if (!result) tell(nullptr, true, "FailedKillPod", "error killing pod: " + result.error().message);
   }
 
   // Null for a run that is over: an answer may be late.

@@ -74,6 +74,14 @@ bool is_past_hook(const Look& look, const ContainerRecord& container) {
   return false;
 }
 
+// What is under way would be there again after it was taken away.
+bool is_being_built(const Look& look) {
+  const auto& under_way = look.step.facts.under_way;
+  return look.is_under_way("sandbox") || std::any_of(under_way.begin(), under_way.end(), [](const std::string& key) {
+           return key.starts_with(key_of("volume", ""));
+         });
+}
+
 }  // namespace
 
 void continue_stop(const Look& look, ContainerRecord& container) {
@@ -110,7 +118,7 @@ void stop_pod(const Look& look) {
   });
   if (!all_removed) return;
   if (record.has_sandbox) {
-    if (!look.is_under_way("sandbox")) look.command("remove-sandbox", RemoveSandbox{});
+    if (!is_being_built(look)) look.command("remove-sandbox", RemoveSandbox{});
     return;
   }
   if (record.ending) record.released = true;

@@ -93,6 +93,48 @@ TEST(Stopping, APodThatWasDeletedBeforeItBeganIsOver) {
   EXPECT_EQ(bench.phase(), "Failed");
 }
 
+TEST(Stopping, AVolumeThatIsBeingBroughtUpToDateIsNotTakenAwayMeanwhile) {
+  MachineBench bench(R"({"spec": {"containers": [{"name": "main", "image": "i"}],
+      "volumes": [{"name": "settings", "configMap": {"name": "c"}}]}})");
+  bench.references.config_maps["c"] = {{"a", "1"}};
+  bench.run();
+  bench.take_done();
+  bench.references.config_maps["c"] = {{"a", "2"}};
+  bench.look();
+  EXPECT_THAT(bench.take_done(), ElementsAre("volume settings"));
+  const PlannedCommand update = std::exchange(bench.open, {}).back();
+  bench.spec.deletion = Deletion{kStart + 30s, 30s};
+  bench.exit("main", 0);
+  bench.run();
+  EXPECT_THAT(bench.take_done(), ElementsAre("remove main/0"));
+  bench.succeed(update);
+  bench.run();
+  EXPECT_THAT(bench.take_done(), ElementsAre("remove-sandbox"));
+}
+
+TEST(Stopping, WhatCannotBeTakenAwayIsToldAndTriedAgain) {
+  MachineBench bench(kOne);
+  bench.run();
+  bench.spec.deletion = Deletion{kStart + 30s, 30s};
+  bench.exit("main", 0);
+  bench.look();
+  bench.succeed(std::exchange(bench.open, {}).back());
+  bench.take_done();
+  bench.take_told();
+  bench.look();
+  EXPECT_THAT(bench.take_done(), ElementsAre("remove-sandbox"));
+  bench.open.clear();
+  bench.settle(SandboxRemoved{internal_error("the cgroup is busy")});
+  EXPECT_THAT(bench.take_told(), ElementsAre("Warning FailedKillPod: error killing pod: the cgroup is busy"));
+  bench.look();
+  EXPECT_THAT(bench.take_done(), IsEmpty());
+  ASSERT_TRUE(bench.step.look_again_at);
+  bench.now = *bench.step.look_again_at;
+  bench.run();
+  EXPECT_THAT(bench.take_done(), ElementsAre("remove-sandbox"));
+  EXPECT_TRUE(bench.step.delete_object);
+}
+
 TEST(Stopping, PreStopComesFirstAndUsesTheSameTime) {
   MachineBench bench(kHook);
   bench.run();

@@ -150,15 +150,10 @@ std::optional<Waiting> Scheduling::waiting_of(GangId id) {
   std::vector<PodId> promised;
   if (gang.ticket && !board_.is_withdrawn(id))
     for (const OpenTicket::Place& place : gang.ticket->places) promised.push_back(place.pod);
-  std::int64_t gated = 0;
   for (const PodId member : gang.members) {
     const Pod& pod = snapshot_.pods[member];
-    if (pod.node != kNone || pod.is_terminating) continue;
-    if (pod.is_gated) {
-      ++gated;
-    } else if (std::find(promised.begin(), promised.end(), member) == promised.end()) {
-      waiting.pods.push_back(member);
-    }
+    if (pod.node != kNone || pod.is_terminating || pod.is_gated) continue;
+    if (std::find(promised.begin(), promised.end(), member) == promised.end()) waiting.pods.push_back(member);
   }
   if (waiting.pods.empty()) return std::nullopt;
   std::sort(waiting.pods.begin(), waiting.pods.end(), [&](PodId a, PodId b) {

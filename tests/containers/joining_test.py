@@ -120,6 +120,7 @@ def test_a_second_machine_joins_runs_pods_and_leaves(far: Machine) -> None:
             assert space.container("there")["restartCount"] == 0
 
             assert far.leave() == f"The agent on {far.folder / 'data'} is stopped, and its pods with it.\n"
+            space.must("delete", "pod", "there", "--force", "--grace-period=0")  # nobody is left to end it
         left = [line for line in must(*far.here, "ip", "-o", "link").splitlines() if "lo:" not in line and "eth0" not in line]
         assert left == [], "bridges and links of pods"
 

@@ -353,7 +353,7 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   if (withdrawn_.contains(ticket.gang)) return;  // its end is being written; the next look gives it what there is then
   auto tree = json::parse(*before.json);
   if (!tree) return;
-  tree->as_object()["spec"] = body.as_object()["spec"];
+  for (const char* field : {"apiVersion", "kind", "spec"}) tree->as_object()[field] = body.as_object()[field];
   outcome_.allowed_now.push_back(Update{client::target_of(kAllotments, before), std::move(*tree)});
 }
 

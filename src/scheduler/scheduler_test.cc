@@ -434,6 +434,24 @@ TEST_F(SchedulerGangTest, ASchedulerThatDiedIsFollowedByOneThatFinishes) {
   EXPECT_EQ(place("other"), "") << "what the gang was given is not given to others";
 }
 
+// Stored objects carry no kind, and are read as they are stored.
+TEST_F(SchedulerGangTest, ASecondGrantIsAnAllotmentToo) {
+  node("n0");
+  group("g", 2);
+  member("g-0", "g", "1");
+  member("g-1", "g", "1");
+  start();
+  const api::ObjectName allotment{"default", allotment_name(true, "g")};
+  api.patch(kAllotments, allotment, testing::parsed(R"({"apiVersion":null,"kind":null})"));
+  for (const char* name : {"g-0", "g-1"}) api.remove(kPods, {"default", name});
+  for (const char* name : {"g-2", "g-3"}) member(name, "g", "1");
+  bench.loop.run_until_idle();
+  EXPECT_EQ(place("g-2") + place("g-3"), "n0n0");
+  const json::Value tree = api.tree(kAllotments, allotment);
+  EXPECT_EQ(json::string_at(tree, {"kind"}), "Allotment");
+  EXPECT_EQ(json::string_at(tree, {"apiVersion"}), "gangway.dev/v1alpha1");
+}
+
 // Kinds come in no order: a pod may be heard of before its group, which alone says how many belong together.
 TEST_F(SchedulerGangTest, AMemberWaitsUntilItsGroupIsThere) {
   node("n0");

@@ -90,8 +90,7 @@ int run_worker(const Options& options, unsigned worker) {
   return failed == 0 ? 0 : 1;
 }
 
-int run_all(const Options& options) {
-  if (options.jobs == 1 || options.first == options.last) return run_worker({options}, 0);
+int run_workers(const Options& options) {
   builtin_kinds();  // read once for all
   std::vector<pid_t> workers;
   for (unsigned worker = 0; worker < options.jobs; ++worker) {
@@ -105,8 +104,14 @@ int run_all(const Options& options) {
     ::waitpid(pid, &status, 0);
     if (status != 0) failed = 1;
   }
-  fmt::print("sim: seeds {}..{}{}: {}\n", options.first, options.last, options.twice ? " twice" : "",
-             failed == 0 ? "all laws held" : "FAILED");
+  return failed;
+}
+
+int run_all(const Options& options) {
+  if (options.first == options.last) return run_worker(options, 0);
+  const int failed = options.jobs == 1 ? run_worker(options, 0) : run_workers(options);
+  fmt::print("sim: {} seeds, {}..{}{}: {}\n", options.last - options.first + 1, options.first, options.last,
+             options.twice ? ", each twice" : "", failed == 0 ? "all laws held" : "FAILED");
   return failed;
 }
 

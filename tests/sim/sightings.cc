@@ -170,8 +170,8 @@ void Sightings::note_top() {
 
 Sightings::Seen Sightings::see(const api::ResourceName& resource, const store::Change& change) {
   Seen seen;
-  const auto& header = *change.now.header;
   const bool is_gone = change.type == store::ChangeType::kDeleted;
+  const auto& header = is_gone ? *change.before.header : *change.now.header;
   if (resource == "pods") {
     if (auto old = pods_.extract(header.uid); !old.empty()) seen.pod_before = std::move(old.mapped());
     if (!is_gone) seen.pod = pods_[header.uid] = read_pod(change.now);

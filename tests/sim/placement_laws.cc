@@ -106,8 +106,8 @@ class VictimsGoFirst final : public PlacementLaw {
   void on_pod(const Sightings& sightings, const SeenPod* before, const SeenPod* now, Verdicts& verdicts) override {
     if (!is_newly_bound(before, now)) return;
     for (const auto& [name, grant] : sightings.grants()) {
-      const bool places_it = std::any_of(grant.places.begin(), grant.places.end(),
-                                         [&](const auto& place) { return place.uid == now->uid; });
+      const SeenGrant::Place here{now->uid, now->node};
+      const bool places_it = std::find(grant.places.begin(), grant.places.end(), here) != grant.places.end();
       if (!grant.is_open || !places_it) continue;
       for (const auto& uid : grant.victims) {
         const auto* victim = sightings.pod(uid);

@@ -162,6 +162,15 @@ TEST(VictimsGoFirstTest, IsBrokenByABindingBesideAVictim) {
   EXPECT_THAT(court.verdicts.all(), ElementsAre("pod ns/high is bound before pod ns/low has gone"));
 }
 
+TEST(VictimsGoFirstTest, HoldsForOneThatGoesElsewhere) {
+  Court court(victims_go_first());
+  court.pod("low", {.node = "n0"});
+  court.pod("high", {.priority = 10});
+  court.grant("high", {.kind = "Pod", .places = {{"high", "n0"}}, .victims = {"low"}});
+  court.pod("high", {.node = "n1", .priority = 10});
+  EXPECT_THAT(court.verdicts.all(), IsEmpty());
+}
+
 TEST(GangsStartWholeTest, HoldsForGrantsAndForWhatRunsAlready) {
   Court court(gangs_start_whole());
   court.group("g", 2);

@@ -64,25 +64,38 @@ class PlacementLaws final : public Law {
 class PromisedRoomIsKept final : public PlacementLaw {
  public:
   void on_pod(const Sightings& sightings, const SeenPod* before, const SeenPod* now, Verdicts& verdicts) override {
-    if (is_newly_bound(before, now)) judge(sightings, now->node, now->priority, named(now->name), verdicts);
+    if (!is_newly_bound(before, now)) return;
+    forfeit(sightings, now->node, now->priority);
+    judge(sightings, now->node, now->priority, named(now->name), verdicts);
   }
   void on_grant(const Sightings& sightings, const SeenGrant* before, const SeenGrant* now,
                 Verdicts& verdicts) override {
     if (!is_new_grant(before, now) || !now->priority) return;
     std::set<std::string> nodes;
     for (const auto& place : now->places) nodes.insert(place.node);
-    for (const auto& node : nodes) judge(sightings, node, *now->priority, "the grant of " + now->gang, verdicts);
+    for (const auto& node : nodes) {
+      forfeit(sightings, node, *now->priority);
+      judge(sightings, node, *now->priority, "the grant of " + now->gang, verdicts);
+    }
   }
 
  private:
-  static void judge(const Sightings& sightings, const std::string& node, std::int64_t priority, const std::string& who,
-                    Verdicts& verdicts) {
+  // Somebody of higher priority has come to the node: lower grants may have lost their room to it, and may not have
+  // been closed yet.
+  void forfeit(const Sightings& sightings, const std::string& node, std::int64_t priority) {
+    for (const auto& [name, grant] : sightings.grants())
+      if (grant.is_open && grant.priority && *grant.priority < priority) forfeited_.emplace(grant.key(), node);
+  }
+
+  void judge(const Sightings& sightings, const std::string& node, std::int64_t priority, const std::string& who,
+             Verdicts& verdicts) const {
     const auto* there = sightings.node(node);
     if (there == nullptr || there->allocatable.empty()) return;
     Amounts sum;
     std::set<std::string> leaving;
     for (const auto& [name, grant] : sightings.grants()) {
       if (!grant.is_open || !grant.priority || *grant.priority < priority) continue;
+      if (forfeited_.contains({grant.key(), node})) continue;
       leaving.insert(grant.victims.begin(), grant.victims.end());
       for (const auto& place : grant.places) {
         const auto* pod = sightings.pod(place.uid);
@@ -99,6 +112,8 @@ class PromisedRoomIsKept final : public PlacementLaw {
             fmt::format("{} has {} of {}, and with {} {} of it are promised", node, room, resource, who, amount));
     }
   }
+
+  std::set<std::pair<std::string, std::string>> forfeited_;  // grants, and the nodes where they are
 };
 
 class VictimsGoFirst final : public PlacementLaw {

@@ -138,6 +138,7 @@ TEST(PromisedRoomIsKeptTest, LetsAHigherPriorityTakeIt) {
   court.pod("middle", {.cpu = 3, .priority = 5});
   court.grant("middle", {.kind = "Pod", .places = {{"middle", "n0"}}});
   court.pod("top", {.node = "n0", .cpu = 2, .priority = 10});
+  court.pod("low", {.node = "n0", .cpu = 2});
   EXPECT_THAT(court.verdicts.all(), IsEmpty());
 }
 

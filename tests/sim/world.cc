@@ -23,7 +23,7 @@ constexpr Duration kRest = minutes(10);
 // rest.
 constexpr Duration kPeace = minutes(70);
 // Far more than any sound run takes. One that goes on for longer goes in circles.
-constexpr std::uint64_t kMostSteps = 20'000'000;
+constexpr std::uint64_t kMostSteps = 5'000'000;
 
 std::vector<agent::NodeSpec> some_nodes(testing::Random& random) {
   std::vector<agent::NodeSpec> nodes;

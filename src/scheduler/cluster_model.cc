@@ -46,6 +46,11 @@ void ClusterModel::touch(const client::Resource& resource, const api::ObjectName
 void ClusterModel::update(const View& view) {
   snapshot_.now = view.now();
   settle_assumed(view);
+  // Members wait for a group that is not there.
+  for (const GangKey& key : touched_gangs_)
+    if (const auto at = gangs_.find(key); at != gangs_.end())
+      for (const PodId member : snapshot_.gangs[at->second].members)
+        touched_pods_.insert({key.ns, snapshot_.pods[member].name});
   if (std::exchange(policies_touched_, false)) update_policies(view);
   if (std::exchange(budgets_touched_, false)) update_budgets(view);
   for (const std::string& name : std::exchange(touched_nodes_, {})) update_node(view, name);
@@ -210,7 +215,8 @@ void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
   pod.node = on.empty() ? kNone : node->second;
   pod.priority = facts->priority;
   pod.never_preempts = facts->never_preempts;
-  pod.is_gated = on.empty() && facts->is_gated;
+  const bool lacks_group = on.empty() && facts->needs_group && !view.get(kPodGroups, {name.ns, facts->group});
+  pod.is_gated = on.empty() && (facts->is_gated || lacks_group);
   pod.is_terminating = version.header->deleting_since.has_value();
   pod.rank = facts->group.empty() ? 0 : facts->rank;
   pod.since = on.empty() ? version.header->created : facts->started.value_or(view.now());
@@ -223,7 +229,11 @@ void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
   if (facts->deadline && pod.node == kNone) with_deadlines_[id] = *facts->deadline;
   with_claims_.erase(id);
   refusals_.erase(id);
-  if (!facts->claims.empty() && pod.node == kNone) with_claims_[id] = facts;
+  if (lacks_group) {
+    if (!facts->is_gated) refusals_[id] = "podgroup \"" + facts->group + "\" not found";
+  } else if (!facts->claims.empty() && pod.node == kNone) {
+    with_claims_[id] = facts;
+  }
 
   if (is_new) {
     auto at = gangs_.find(key);

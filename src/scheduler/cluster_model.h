@@ -41,7 +41,7 @@ class ClusterModel {
 
   const planning::Snapshot& snapshot() const { return snapshot_; }
   const planning::Policies& policies() const { return policies_; }
-  // Why pods can be nowhere because of their claims.
+  // Why pods can be nowhere because of their claims, or of a group that is not there.
   const std::map<planning::PodId, std::string>& refusals() const { return refusals_; }
   std::optional<planning::GangId> find_gang(bool is_group, const api::ObjectName& name) const;
 

@@ -119,7 +119,8 @@ PodNeeds read_pod(const api::Version& version) {
   facts.shape.load_memory = amount("memory", kAssumedMemory);
   facts.shape.ports = host_ports(spec);
   facts.group = version.header->label(api::kPodGroupLabel);
-  if (facts.group.empty()) {
+  facts.needs_group = !facts.group.empty();
+  if (!facts.needs_group) {
     facts.group = version.header->label(api::kOldPodGroupLabel);
     facts.minimum = whole_number(version.header->label(kOldMinimumLabel)).value_or(0);
   }

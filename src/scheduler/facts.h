@@ -37,6 +37,7 @@ struct PodNeeds {
   api::Amounts requests;     // itself as one of "pods" too
   planning::PodShape shape;  // all but its request
   std::string group;         // the gang it belongs to; empty: none
+  bool needs_group = false;  // only a PodGroup says how many belong to that gang
   std::int64_t minimum = 0;  // of that gang, where the pod itself says so
   std::int64_t rank = 1;
   std::vector<std::string> claims;   // that its volumes are

@@ -215,10 +215,13 @@ void Scheduler::Look::advance(const api::Version& allotment) {
   if (!facts->is_open() || withdrawn_.contains(*id)) return;
   const planning::Gang& gang = snapshot_.gangs[*id];
   if (!gang.ticket) {
-    const bool has_lost_a_node = std::any_of(facts->places.begin(), facts->places.end(), [&](const auto& place) {
+    bool has_lost_a_node = false;
+    for (const AllotmentFacts::Place& place : facts->places) {
       const api::Version pod = view_.get(kPods, {allotment.header->name.ns, place.pod});
-      return pod && pod.header->uid == place.uid && !is_bound(*pod.header);
-    });
+      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
+      if (model_.assumed().contains(pod.header->name)) return;  // what becomes of it will be seen
+      has_lost_a_node = true;
+    }
     return close(allotment, has_lost_a_node ? kWithdrawn : kBound);
   }
   release(allotment, gang);
@@ -350,7 +353,7 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   if (withdrawn_.contains(ticket.gang)) return;  // its end is being written; the next look gives it what there is then
   auto tree = json::parse(*before.json);
   if (!tree) return;
-  tree->as_object()["spec"] = body.as_object()["spec"];
+  for (const char* field : {"apiVersion", "kind", "spec"}) tree->as_object()[field] = body.as_object()[field];
   outcome_.allowed_now.push_back(Update{client::target_of(kAllotments, before), std::move(*tree)});
 }
 

@@ -434,6 +434,57 @@ TEST_F(SchedulerGangTest, ASchedulerThatDiedIsFollowedByOneThatFinishes) {
   EXPECT_EQ(place("other"), "") << "what the gang was given is not given to others";
 }
 
+// Stored objects carry no kind, and are read as they are stored.
+TEST_F(SchedulerGangTest, ASecondGrantIsAnAllotmentToo) {
+  node("n0");
+  group("g", 2);
+  member("g-0", "g", "1");
+  member("g-1", "g", "1");
+  start();
+  const api::ObjectName allotment{"default", allotment_name(true, "g")};
+  api.patch(kAllotments, allotment, testing::parsed(R"({"apiVersion":null,"kind":null})"));
+  for (const char* name : {"g-0", "g-1"}) api.remove(kPods, {"default", name});
+  for (const char* name : {"g-2", "g-3"}) member(name, "g", "1");
+  bench.loop.run_until_idle();
+  EXPECT_EQ(place("g-2") + place("g-3"), "n0n0");
+  const json::Value tree = api.tree(kAllotments, allotment);
+  EXPECT_EQ(json::string_at(tree, {"kind"}), "Allotment");
+  EXPECT_EQ(json::string_at(tree, {"apiVersion"}), "gangway.dev/v1alpha1");
+}
+
+// Kinds come in no order: a pod may be heard of before its group, which alone says how many belong together.
+TEST_F(SchedulerGangTest, AMemberWaitsUntilItsGroupIsThere) {
+  node("n0");
+  start();
+  api.set_watch_lag(kPodGroups, 1s);
+  group("g", 2);
+  member("g-0", "g", "1");
+  bench.loop.advance(10ms);
+  EXPECT_EQ(place("g-0"), "");
+  EXPECT_EQ(refusal("g-0"), R"(False Unschedulable: 0/1 nodes are available: podgroup "g" not found.)");
+  bench.loop.advance(20s);
+  EXPECT_EQ(place("g-0"), "") << "one of two";
+  EXPECT_EQ(refusal("g-0"), "False Unschedulable: the pod group has 1 of the 2 pods that it needs to start");
+  member("g-1", "g", "1");
+  bench.loop.advance(1s);
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+}
+
+TEST_F(SchedulerGangTest, ATicketIsNotTakenBackForABindingThatIsUnderWay) {
+  node("n0");
+  start();
+  api.inject(
+      {.when = [](const auto& request) { return request.subresource == "binding" && request.object.name == "g-1"; },
+       .error = testing::an_error(Reason::kTimeout)});
+  group("g", 2);
+  member("g-0", "g", "1");
+  member("g-1", "g", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+  EXPECT_EQ(phase_of(true, "g"), "Bound");
+  for (const auto& write : api.writes()) EXPECT_THAT(write.body, ::testing::Not(::testing::HasSubstr("Withdrawn")));
+}
+
 TEST_F(SchedulerGangTest, OlderLabelsMakeAGangToo) {
   node("n0", "{}", "1");
   const std::string labels = R"({"metadata":{"labels":{"pod-group.scheduling.sigs.k8s.io/name":"old",

@@ -26,6 +26,16 @@ json::Value without_heartbeats(const std::string& text) {
   return *node;
 }
 
+std::size_t preemptions_in(const api::Version& allotment) {
+  const auto tree = json::parse(*allotment.json);
+  return tree ? json::array_at(*tree, {"status", "preemptedBy"}).size() : 0;
+}
+
+bool records_preemption(const api::ResourceName& resource, const store::Change& change) {
+  return resource == "allotments.gangway.dev" && change.type == store::ChangeType::kModified &&
+         preemptions_in(change.now) > preemptions_in(change.before);
+}
+
 }  // namespace
 
 bool is_heartbeat(const api::ResourceName& resource, const store::Change& change) {
@@ -96,6 +106,7 @@ void Audit::tell(const api::ResourceName& resource, const store::Change& change,
     last_busy_ = simulation_.now();
     last_write_ = text;
   }
+  if (records_preemption(resource, change)) last_preemption_ = simulation_.now();
   for (const auto& law : laws_) law->on_change(resource, change, root, verdicts_);
 }
 

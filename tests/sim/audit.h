@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Audit {
   MonoTime last_busy() const { return last_busy_; }
   // What it was, for a report.
   const std::string& last_write() const { return last_write_; }
+  // When it was last written down that a gang was preempted: for an hour that counts.
+  std::optional<MonoTime> last_preemption() const { return last_preemption_; }
   std::uint64_t writes() const { return writes_; }
 
  private:
@@ -48,6 +51,7 @@ class Audit {
   Verdicts verdicts_;
   MonoTime last_busy_;
   std::string last_write_;
+  std::optional<MonoTime> last_preemption_;
   std::uint64_t writes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 // A law shares no code with what it judges. It knows nothing of faults or processes: a unit test breaks it by hand.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,6 +60,7 @@ std::unique_ptr<Law> pods_only_go_forward();
 // Every pod that is Pending says why.
 std::unique_ptr<Law> what_waits_knows_why();
 
-std::vector<std::unique_ptr<Law>> all_laws();
+// Those of placement too (placement_laws.h). `now` is the time that is everybody's.
+std::vector<std::unique_ptr<Law>> all_laws(std::function<MonoTime()> now);
 
 }  // namespace gangway::sim

@@ -41,16 +41,21 @@ void show(MonoTime at, std::string_view who, std::string_view what, std::string_
   fmt::print("{:>12.6f} {:<12} {} {}\n", static_cast<double>(micros) / 1e6, who, what, detail);
 }
 
-// An invariant inside of the product ended the process: say which seed did it.
-void on_abort(int) {
-  const auto text = fmt::format("seed {} FAILED: the program ended itself\n  again: {} --seed {} --trace\n",
-                                current_seed, program, current_seed);
+// Steps are bounded, what happens within one is not: a seed that takes so long will never end.
+constexpr unsigned kLongestSeconds = 900;
+
+// An invariant inside of the product ended the process, or it goes in circles: say which seed did it.
+void on_signal(int signal) {
+  const auto text =
+      fmt::format("seed {} FAILED: {}\n  again: {} --seed {} --trace\n", current_seed,
+                  signal == SIGALRM ? "it does not end" : "the program ended itself", program, current_seed);
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
   ::_exit(1);
 }
 
 bool run_seed(const Options& options, std::uint64_t seed, std::map<std::string, std::uint64_t>& sites) {
   current_seed = seed;
+  ::alarm(kLongestSeconds);
   const auto began = std::chrono::steady_clock::now();
   auto once = [&] { return World({.seed = seed, .show = options.trace ? show : testing::Trace::Show()}).run(); };
   auto report = once();
@@ -90,8 +95,7 @@ int run_worker(const Options& options, unsigned worker) {
   return failed == 0 ? 0 : 1;
 }
 
-int run_all(const Options& options) {
-  if (options.jobs == 1 || options.first == options.last) return run_worker({options}, 0);
+int run_workers(const Options& options) {
   builtin_kinds();  // read once for all
   std::vector<pid_t> workers;
   for (unsigned worker = 0; worker < options.jobs; ++worker) {
@@ -100,13 +104,23 @@ int run_all(const Options& options) {
     workers.push_back(pid);
   }
   int failed = 0;
-  for (const pid_t pid : workers) {
+  for (std::size_t left = workers.size(); left > 0; --left) {
     int status = 0;
-    ::waitpid(pid, &status, 0);
-    if (status != 0) failed = 1;
+    std::erase(workers, ::waitpid(-1, &status, 0));
+    if (status == 0) continue;
+    failed = 1;
+    // One that failed is enough: the others need not go on.
+    if (options.stop)
+      for (const pid_t pid : workers) ::kill(pid, SIGTERM);
   }
-  fmt::print("sim: seeds {}..{}{}: {}\n", options.first, options.last, options.twice ? " twice" : "",
-             failed == 0 ? "all laws held" : "FAILED");
+  return failed;
+}
+
+int run_all(const Options& options) {
+  if (options.first == options.last) return run_worker(options, 0);
+  const int failed = options.jobs == 1 ? run_worker(options, 0) : run_workers(options);
+  fmt::print("sim: {} seeds, {}..{}{}: {}\n", options.last - options.first + 1, options.first, options.last,
+             options.twice ? ", each twice" : "", failed == 0 ? "all laws held" : "FAILED");
   return failed;
 }
 
@@ -143,7 +157,6 @@ int main(int argc, char** argv) {
   }
   sim::program = argv[0];
   static_cast<void>(sys::configure_log({.level = sys::LogLevel::kOff}));
-  std::signal(SIGABRT, sim::on_abort);
-  std::signal(SIGSEGV, sim::on_abort);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGALRM}) std::signal(signal, sim::on_signal);
   return sim::run_all(options);
 }

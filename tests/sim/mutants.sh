@@ -2,7 +2,8 @@
 # Does the simulation find bugs? Puts each of mutants/*.patch into a copy of the sources, one at a time, and fails unless
 # some seed breaks a law because of it.
 #
-#   mutants.sh [NAME...]      only those; SEEDS=A..B says how far to look, JOBS how many at once
+#   mutants.sh [NAME...]      only those; SEEDS=A..B says how far to look, JOBS how many at once, COPY where the copy is made
+#                             and kept, so that the next run has less to build
 #
 # The sound sources must pass the same seeds: that is what `make test` sees to.
 set -euo pipefail
@@ -11,14 +12,25 @@ cd "$(dirname "$0")/../.."
 seeds=${SEEDS:-1..400}
 jobs=${JOBS:-$(nproc)}
 here=$PWD/tests/sim/mutants
-copy=$(mktemp -d "${TMPDIR:-/tmp}/gangway-mutants-XXXXXX")
-trap 'rm -rf "$copy"' EXIT
+if [ -n "${COPY:-}" ]; then
+  copy=$COPY
+  mkdir -p "$copy"
+else
+  copy=$(mktemp -d "${TMPDIR:-/tmp}/gangway-mutants-XXXXXX")
+  trap 'rm -rf "$copy"' EXIT
+fi
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 if [ $# -eq 0 ]; then mapfile -t names < <(find "$here" -name '*.patch' -printf '%f\n' | sed 's/\.patch$//' | sort); else names=("$@"); fi
 
-git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy" 2>/dev/null || true
+# Only what differs, so that no more is built than must be. A kept copy may still have a mutant in it.
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+  if [ -f "$file" ] && ! cmp -s "$file" "$copy/$file"; then
+    mkdir -p "$copy/$(dirname "$file")"
+    cp "$file" "$copy/$file"
+  fi
+done
 cd "$copy"
 cmake --preset release -DGANGWAY_TESTS=ON >/dev/null
 cmake --build build -j "$jobs" --target sim >"$copy/build.log" 2>&1 || { tail -n 30 "$copy/build.log"; exit 1; }

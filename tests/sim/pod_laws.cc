@@ -4,48 +4,12 @@
 #include <optional>
 #include <set>
 
-#include "base/quantity.h"
 #include "json/value.h"
 #include "sim/laws.h"
+#include "sim/reading.h"
 
 namespace gangway::sim {
 namespace {
-
-// What pods are counted in. Whole numbers: thousandths of everything.
-using Amounts = std::map<std::string, std::int64_t>;
-
-json::Value tree_of(const api::Version& version) {
-  auto parsed = json::parse(*version.json);
-  return parsed ? *parsed : json::Value();
-}
-
-void add(Amounts& to, const json::Value* quantities, std::int64_t sign = 1) {
-  if (quantities == nullptr || !quantities->is_object()) return;
-  for (const auto& [name, text] : quantities->get_object()) {
-    if (!text.is_string()) continue;
-    const auto amount = Quantity::parse(std::string_view(text.get_string()));
-    if (amount) to[std::string(name)] += sign * amount->milli_value();
-  }
-}
-
-// Containers only: no workload here has init containers that ask for more.
-Amounts requests_of(const json::Value& pod) {
-  Amounts sum{{"pods", 1000}};
-  const auto* containers = json::find(pod, {"spec", "containers"});
-  if (containers == nullptr || !containers->is_array()) return sum;
-  for (const auto& container : containers->get_array()) add(sum, json::find(container, {"resources", "requests"}));
-  return sum;
-}
-
-std::string phase_of(const json::Value& pod) {
-  return std::string(json::string_at(pod, {"status", "phase"}));
-}
-bool has_ended(const std::string& phase) {
-  return phase == "Succeeded" || phase == "Failed";
-}
-std::string named(const api::Header& header) {
-  return "pod " + header.name.ns + "/" + header.name.name;
-}
 
 class NodesHaveRoom final : public Law {
  public:
@@ -84,7 +48,8 @@ class NodesHaveRoom final : public Law {
     add(room, json::find(tree, {"status", "allocatable"}));
     for (const auto& [name, amount] : used_[node]) {
       if (amount > room[name]) {
-        verdicts.broken(fmt::format("{} has {} of {}, and {} makes it {}", node, room[name], name, named(pod), amount));
+        verdicts.broken(
+            fmt::format("{} has {} of {}, and {} makes it {}", node, room[name], name, named(pod.name), amount));
       }
     }
   }
@@ -103,17 +68,17 @@ class PodsOnlyGoForward final : public Law {
     const auto& header = *change.now.header;
     const auto node = json::string_at(before, {"spec", "nodeName"});
     if (!node.empty() && json::string_at(now, {"spec", "nodeName"}) != node)
-      verdicts.broken(fmt::format("{} was moved from {}", named(header), node));
+      verdicts.broken(fmt::format("{} was moved from {}", named(header.name), node));
     if (has_ended(phase_of(before)) && phase_of(now) != phase_of(before))
-      verdicts.broken(fmt::format("{} went from {} to {}", named(header), phase_of(before), phase_of(now)));
+      verdicts.broken(fmt::format("{} went from {} to {}", named(header.name), phase_of(before), phase_of(now)));
     if (phase_of(before) == "Running" && phase_of(now) == "Pending")
-      verdicts.broken(fmt::format("{} went from Running to Pending", named(header)));
+      verdicts.broken(fmt::format("{} went from Running to Pending", named(header.name)));
     for (const auto& [container, restarts] : restarts_of(before)) {
       const auto later = restarts_of(now);
       const auto at = later.find(container);
       if (at != later.end() && at->second < restarts)
         verdicts.broken(
-            fmt::format("{} forgot restarts of {}: {}, then {}", named(header), container, restarts, at->second));
+            fmt::format("{} forgot restarts of {}: {}, then {}", named(header.name), container, restarts, at->second));
     }
   }
 
@@ -137,19 +102,16 @@ class WhatWaitsKnowsWhy final : public Law {
     for (const auto& version : root.objects("pods")) {
       const auto pod = tree_of(version);
       if (phase_of(pod) != "Pending") continue;
-      if (!has_reason(pod)) verdicts.broken(named(*version.header) + " is Pending and nobody says why");
+      if (!has_reason(pod)) verdicts.broken(named(version.header->name) + " is Pending and nobody says why");
     }
   }
 
  private:
   static bool has_reason(const json::Value& pod) {
-    if (const auto* conditions = json::find(pod, {"status", "conditions"}); conditions && conditions->is_array()) {
-      for (const auto& condition : conditions->get_array()) {
-        if (json::string_at(condition, {"type"}) == "PodScheduled" &&
-            json::string_at(condition, {"status"}) == "False" && !json::string_at(condition, {"message"}).empty())
-          return true;
-      }
-    }
+    if (const auto* scheduled = condition_of(pod, "PodScheduled"); scheduled != nullptr &&
+                                                                   json::string_at(*scheduled, {"status"}) == "False" &&
+                                                                   !json::string_at(*scheduled, {"message"}).empty())
+      return true;
     if (const auto* statuses = json::find(pod, {"status", "containerStatuses"}); statuses && statuses->is_array()) {
       for (const auto& status : statuses->get_array())
         if (!json::string_at(status, {"state", "waiting", "reason"}).empty()) return true;

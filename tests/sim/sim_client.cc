@@ -49,6 +49,8 @@ class PendingCall final : public Exchange, public std::enable_shared_from_this<P
     auto side = side_.lock();
     if (side == nullptr || !done_) return;
     if (!result) side->wire.simulation().note(side->user.name, "failed", result.error().message);
+    if (!result && result.error().reason == Reason::kBadRequest)
+      side->wire.report_nonsense(side->user.name + " sent what nobody understands: " + result.error().message);
     side->loop.cancel(timeout_);
     std::exchange(done_, nullptr)(std::move(result));
   }

@@ -18,7 +18,9 @@ struct TestObject {
   std::string uid = {};  // empty: made of the name
   std::vector<api::OwnerReference> owners = {};
   bool deleting = false;
-  std::string body = {};  // what follows the metadata: R"("spec":{}, …)"
+  std::int64_t generation = 1;
+  std::string metadata = {};  // more of it: R"("labels":{…})"
+  std::string body = {};      // what follows the metadata: R"("spec":{}, …)"
 };
 
 inline api::OwnerReference owned_by(const std::string& uid) {
@@ -35,9 +37,11 @@ class TestRoots {
     auto& header = write.draft.header;
     header.uid = object.uid.empty() ? "uid-" + object.name.name : object.uid;
     header.owners = object.owners;
+    header.generation = object.generation;
     if (object.deleting) header.deleting_since = loop_.clock().wall();
     write.draft.json = R"({"metadata":{"name":")" + object.name.name + R"(","resourceVersion":"")";
     write.draft.revision_at = write.draft.json.size() - 1;
+    if (!object.metadata.empty()) write.draft.json += "," + object.metadata;
     write.draft.json += "}" + (object.body.empty() ? "" : "," + object.body) + "}";
     return commit(std::move(write));
   }

@@ -4,6 +4,7 @@
 // receiver still lives. Owned by the simulation's thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +42,12 @@ class Wire {
   }
   void mend_all() { cuts_.clear(); }
 
+  // Hears of requests that the server could make nothing of: whoever sent them is wrong, whatever the weather.
+  void on_nonsense(std::function<void(std::string)> hear) { on_nonsense_ = std::move(hear); }
+  void report_nonsense(std::string what) {
+    if (on_nonsense_) on_nonsense_(std::move(what));
+  }
+
   testing::Simulation& simulation() { return simulation_; }
   testing::Faults& faults() { return faults_; }
   testing::SimLoop& loop() { return loop_; }
@@ -52,6 +59,7 @@ class Wire {
   testing::SimLoop loop_;
   Duration usual_{0};
   std::map<std::string, MonoTime> cuts_;
+  std::function<void(std::string)> on_nonsense_;
 };
 
 }  // namespace gangway::sim

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "sim/laws.h"
 #include "sim/user.h"
@@ -25,5 +27,11 @@ std::unique_ptr<Workload> pod_workload(User& user);
 std::unique_ptr<Workload> set_workload(User& user);
 // Jobs that end well or badly, and are suspended and deleted on the way.
 std::unique_ptr<Workload> job_workload(User& user);
+// Gangs of all kinds, elastic ones too, that compete for a cluster that may be too small.
+std::unique_ptr<Workload> gang_workload(User& user);
+// Pods of several PriorityClasses, with budgets, that preempt each other.
+std::unique_ptr<Workload> priority_workload(User& user);
+// Cordons and uncordons these nodes, and changes the Configuration.
+std::unique_ptr<Workload> operator_workload(User& user, std::vector<std::string> nodes);
 
 }  // namespace gangway::sim

@@ -15,10 +15,15 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr Duration kLongestChaos = hours(4);
-constexpr Duration kLongestSettling = hours(2);
+constexpr Duration kLongestSettling = hours(4);
 // So long without a write counts as rest: longer than any back-off, than the latest event on its way, and than any
 // clock runs ahead.
 constexpr Duration kRest = minutes(10);
+// So long after a preemption its victim may have to be left alone, wrong clocks included: who waits for that is not at
+// rest.
+constexpr Duration kPeace = minutes(70);
+// Far more than any sound run takes. One that goes on for longer goes in circles.
+constexpr std::uint64_t kMostSteps = 5'000'000;
 
 std::vector<agent::NodeSpec> some_nodes(testing::Random& random) {
   std::vector<agent::NodeSpec> nodes;
@@ -35,7 +40,7 @@ std::vector<agent::NodeSpec> some_nodes(testing::Random& random) {
 }
 
 std::unique_ptr<Workload> a_workload(User& user, testing::Random& random) {
-  switch (random.below(8)) {
+  switch (random.below(12)) {
     case 0:
     case 1:
       return configuration_workload(user);
@@ -45,8 +50,14 @@ std::unique_ptr<Workload> a_workload(User& user, testing::Random& random) {
     case 4:
     case 5:
       return job_workload(user);
-    default:
+    case 6:
+    case 7:
       return set_workload(user);
+    case 8:
+    case 9:
+      return priority_workload(user);
+    default:
+      return gang_workload(user);
   }
 }
 
@@ -65,7 +76,8 @@ World::World(const WorldOptions& options)
       faults_(simulation_),
       entropy_(simulation_.random().fork("entropy")),
       wire_(simulation_, faults_),
-      audit_(simulation_, all_laws()) {
+      audit_(simulation_, all_laws([this] { return simulation_.now(); })) {
+  wire_.on_nonsense([this](std::string what) { broken(std::move(what)); });
   if (options.show) simulation_.trace().show_to(options.show);
   auto& random = simulation_.random();
   simulation_.set_longest_task(microseconds(random.pick(std::vector<int>{1, 10, 100})));
@@ -80,11 +92,17 @@ World::World(const WorldOptions& options)
   for (const auto& node : nodes_) (random.below(3) == 0 ? simulated_nodes_ : machines).push_back(node);
   hosts_ = std::make_unique<Hosts>(wire_, gate_, machines);
   const auto users = random.between(1, 3);
-  for (std::int64_t i = 0; i < users; ++i) {
-    users_.push_back(std::make_unique<User>(wire_, gate_, fmt::format("user-{}", i),
-                                            [this](std::string what) { broken(std::move(what)); }));
-    workloads_.push_back(a_workload(*users_.back(), random));
-  }
+  for (std::int64_t i = 0; i < users; ++i)
+    workloads_.push_back(a_workload(add_user(fmt::format("user-{}", i)), random));
+  if (random.below(3) != 0) return;
+  std::vector<std::string> names;
+  for (const auto& node : nodes_) names.push_back(node.name);
+  workloads_.push_back(operator_workload(add_user("operator"), std::move(names)));
+}
+
+User& World::add_user(const std::string& name) {
+  users_.push_back(std::make_unique<User>(wire_, gate_, name, [this](std::string what) { broken(std::move(what)); }));
+  return *users_.back();
 }
 
 World::~World() {
@@ -163,6 +181,10 @@ void World::bury() {
 bool World::run_until(const std::function<bool()>& done, Duration at_most) {
   const auto end = simulation_.now() + at_most;
   while (!failed() && !done()) {
+    if (simulation_.steps() >= kMostSteps) {
+      broken(fmt::format("no rest in {} steps; last write: {}", kMostSteps, audit_.last_write()));
+      break;
+    }
     if (!simulation_.step(end)) return done();
     after_step();
   }
@@ -215,10 +237,12 @@ void World::settle() {
   // What was cut off or stalled may not have had a chance to write before.
   const auto began = simulation_.now();
   const auto at_rest = [this, began] {
-    return is_complete() && simulation_.now() - std::max(audit_.last_busy(), began) > kRest;
+    const auto now = simulation_.now();
+    if (!is_complete() || now - std::max(audit_.last_busy(), began) <= kRest) return false;
+    return !audit_.last_preemption() || now - *audit_.last_preemption() > kPeace;
   };
   if (!run_until(at_rest, kLongestSettling)) {
-    if (!failed()) broken("no rest in two hours of fair weather; last write: " + audit_.last_write());
+    if (!failed()) broken("no rest in four hours of fair weather; last write: " + audit_.last_write());
     return;
   }
   audit_.at_rest();

@@ -43,6 +43,7 @@ class World {
   WorldReport run();
 
  private:
+  User& add_user(const std::string& name);
   void start_server();
   void start_control();
   void start_simulated();

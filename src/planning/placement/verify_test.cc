@@ -355,6 +355,42 @@ TEST_F(VerifyTest, Law3NobodyGoesForNobody) {
   EXPECT_THAT(problems({evicts}), Contains("law 3: the ticket of default/p places nobody"));
 }
 
+TEST_F(VerifyTest, Law3OnlyThoseGoWhoRunInTheVictim) {
+  cluster_.node("n", 1).running("r", "n", {.gpus = 1}, kLow).waiting("p", {.gpus = 1}, kHigh);
+  cluster_.waiting("w", {.gpus = 1}, kLow);
+  Ticket evicts = ticket("p", {{"p", "n"}});
+  evicts.evictions = {eviction("r", {})};
+  EXPECT_THAT(problems({evicts}), Contains("law 3: default/p evicts nobody of default/r"));
+  evicts.evictions = {eviction("r", {"r", "w"})};
+  EXPECT_THAT(problems({evicts}), Contains("law 3: default/w, evicted for default/p, does not run in default/r"));
+}
+
+TEST_F(VerifyTest, Law2NobodyEvictsItsOwn) {
+  cluster_.node("n", 1).running_gang("g", {"n"}, {.gpus = 1}, kLow);
+  join("g", "g-1", {.gpus = 1}, kHigh);
+  Ticket evicts = ticket("g", {{"g-1", "n"}});
+  evicts.evictions = {eviction("g", {"g-0"})};
+  EXPECT_THAT(problems({evicts}), Contains("law 2: default/g evicts its own"));
+}
+
+// Of those who evict each other in a circle, one evicts somebody who is not below it.
+TEST_F(VerifyTest, Law5PreemptionHasNoCycles) {
+  cluster_.node("n", 2).running_gang("a", {"n"}, {.gpus = 1}, kLow).running_gang("b", {"n"}, {.gpus = 1}, kHigh);
+  join("a", "a-1", {.gpus = 1}, kLow);
+  join("b", "b-1", {.gpus = 1}, kHigh);
+  Ticket first = ticket("a", {{"a-1", "n"}});
+  first.evictions = {eviction("b", {"b-0"})};
+  Ticket second = ticket("b", {{"b-1", "n"}});
+  second.evictions = {eviction("a", {"a-0"})};
+  EXPECT_THAT(problems({first, second}), Contains("law 2: default/a (priority 100) evicts default/b (priority 1000)"));
+}
+
+TEST_F(VerifyTest, NobodyHasTwoTickets) {
+  cluster_.nodes("n", 2, 1).waiting_gang("g", 2, {.gpus = 1});
+  EXPECT_THAT(problems({ticket("g", {{"g-0", "n0"}, {"g-1", "n1"}}), ticket("g", {{"g-0", "n0"}, {"g-1", "n1"}})}),
+              Contains("places: default/g has two tickets"));
+}
+
 TEST_F(VerifyTest, Law3ShrinkingLeavesTheMinimumAndTheChief) {
   cluster_.nodes("n", 3, 1).running_gang("e", {"n0", "n1", "n2"}, {.gpus = 1}, kLow, 2);
   cluster_.waiting_gang("g", 2, {.gpus = 1}, kHigh, 1);

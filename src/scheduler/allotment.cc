@@ -56,7 +56,8 @@ AllotmentFacts read_allotment(const api::Version& version) {
         {{std::string(json::string_at(victim, {"namespace"})), std::string(json::string_at(victim, {"pod"}))},
          std::string(json::string_at(victim, {"uid"})),
          std::string(json::string_at(victim, {"node"})),
-         std::string(json::string_at(victim, {"gang"}))});
+         std::string(json::string_at(victim, {"gang"})),
+         std::string(json::string_at(victim, {"how"}))});
   for (const auto& entry : json::array_at(*tree, {"status", "preemptedBy"})) {
     const auto at = parse_rfc3339(json::string_at(entry, {"at"}));
     if (!at) continue;
@@ -90,7 +91,7 @@ json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Tic
                        {"pod", victim.pod.name},
                        {"uid", victim.uid},
                        {"node", victim.node},
-                       {"how", "Fail"}};
+                       {"how", victim.how}};
     if (!victim.gang.empty()) entry["gang"] = victim.gang;
     victims.push_back(std::move(entry));
   }

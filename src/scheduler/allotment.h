@@ -40,7 +40,8 @@ struct AllotmentFacts {
     api::ObjectName pod;
     std::string uid;
     std::string node;
-    std::string gang;  // "ns/name" of a group; empty for a plain pod
+    std::string gang;          // "ns/name" of a group; empty for a plain pod
+    std::string how = "Fail";  // Shrink, Fail or Requeue
   };
   bool is_group = false;
   std::string gang;  // the PodGroup's name, or the pod's

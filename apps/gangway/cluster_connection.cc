@@ -92,6 +92,18 @@ Result<std::shared_ptr<cli::ListedObjects>> ClusterConnection::read(const std::v
   return objects;
 }
 
+Result<json::Value> ClusterConnection::get(const std::string& path) {
+  auto response = await<client::HttpClientResponse>(thread_.loop(), [&](auto done) {
+    client::HttpClientRequest request;
+    request.target = path;
+    request.headers.add("Accept", "application/json");
+    transport_->send(std::move(request), std::move(done));
+  });
+  if (!response) return std::move(response.error()).within(server_);
+  if (response->status < 200 || response->status > 299) return client::error_of(response->status, response->body);
+  return json::parse(response->body);
+}
+
 Result<json::Value> ClusterConnection::dry_run_create(const client::Resource& resource, const std::string& ns,
                                                       const json::Value& body) {
   auto response = await<client::HttpClientResponse>(thread_.loop(), [&](auto done) {

@@ -38,6 +38,8 @@ class ClusterConnection {
   const std::string& server() const { return server_; }
 
   Result<std::shared_ptr<cli::ListedObjects>> read(const std::vector<cli::Reading>& readings);
+  // What stands at a path: "/version".
+  Result<json::Value> get(const std::string& path);
   // The object as the server would store it, with all that it adds; nothing is stored.
   Result<json::Value> dry_run_create(const client::Resource& resource, const std::string& ns, const json::Value& body);
 

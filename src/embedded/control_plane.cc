@@ -27,6 +27,7 @@
 #include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 #include "controllers/ttl_after_finished.h"
+#include "scheduler/accountant.h"
 #include "scheduler/requeuer.h"
 #include "scheduler/scheduler.h"
 #include "sys/log.h"
@@ -166,6 +167,7 @@ struct ControlPlane::Members {
     scheduler.user = kScheduler;
     add("default-scheduler", pod_scheduler, nullptr, scheduler);
     add("requeue-controller", requeuer);
+    add("usage-controller", accountant);
   }
 
   void add(const std::string& name, const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr,
@@ -228,6 +230,7 @@ struct ControlPlane::Members {
   controllers::TaintEviction evictions;
   scheduler::Scheduler pod_scheduler;
   scheduler::Requeuer requeuer;
+  scheduler::Accountant accountant;
   std::vector<Running> running;
   client::Controller* garbage_controller = nullptr;
   std::unique_ptr<controllers::GarbageFeed> feed;

@@ -67,6 +67,14 @@ AllotmentFacts read_allotment(const api::Version& version) {
   return facts;
 }
 
+client::KeyIndex allotments_by_victim() {
+  return {"allotments_by_victim", [](const client::ObjectCache& cache, const api::Version& allotment) {
+            std::vector<std::string> uids;
+            for (const auto& victim : cache.facts(allotment, read_allotment)->victims) uids.push_back(victim.uid);
+            return uids;
+          }};
+}
+
 std::string allotment_name(bool is_group, const std::string& gang) {
   return client::generated_name(gang, is_group ? "group" : "pod", "allotment", 0, 0, 253);
 }

@@ -16,6 +16,7 @@
 #include "api/object.h"
 #include "base/time.h"
 #include "client/api_client.h"
+#include "client/object_cache.h"
 #include "json/value.h"
 #include "planning/plan.h"
 
@@ -55,6 +56,9 @@ struct AllotmentFacts {
   bool is_open() const { return !is_observed || (phase != kBound && phase != kWithdrawn); }
 };
 AllotmentFacts read_allotment(const api::Version& allotment);
+
+// Finds Allotments by the uids of their victims.
+client::KeyIndex allotments_by_victim();
 
 // Deterministic: one a gang.
 std::string allotment_name(bool is_group, const std::string& gang);

@@ -31,7 +31,6 @@ using client::resources::kPods;
 constexpr const char* kByPod = "requeues_by_pod";      // namespace/name of the victim, and of who has its place
 constexpr const char* kByGroup = "requeues_by_group";  // namespace/name
 constexpr const char* kByOwner = "requeues_by_owner";  // uid
-constexpr const char* kByVictim = "allotments_by_victim";
 
 std::string joined(const std::string& ns, const std::string& name) {
   return ns + "/" + name;
@@ -55,12 +54,6 @@ std::vector<std::string> owner_of(const ObjectCache& cache, const api::Version& 
   const auto facts = cache.facts(record, read_requeue);
   if (facts->owner_uid.empty()) return {};
   return {facts->owner_uid};
-}
-
-std::vector<std::string> victims_of(const ObjectCache& cache, const api::Version& allotment) {
-  std::vector<std::string> uids;
-  for (const auto& victim : cache.facts(allotment, read_allotment)->victims) uids.push_back(victim.uid);
-  return uids;
 }
 
 void tell(const std::vector<api::Version>& records, const KeySink& sink) {
@@ -127,7 +120,7 @@ class Return {
     if (victim.header->deleting_since) return true;
     if (api::has_ended(*victim.header)) return false;
     const ObjectCache& allotments = view_.objects(kAllotments);
-    const auto tickets = allotments.with_key(kByVictim, facts_->uid);
+    const auto tickets = allotments.with_key(allotments_by_victim().name, facts_->uid);
     return std::any_of(tickets.begin(), tickets.end(),
                        [&](const api::Version& ticket) { return allotments.facts(ticket, read_allotment)->is_open(); });
   }
@@ -223,7 +216,7 @@ std::vector<client::WatchRule> Requeuer::watches() const {
   client::WatchRule records{.resource = kRequeuedPods, .keys = client::itself(kRequeuedPods)};
   records.indexes = {{kByPod, pods_of}, {kByGroup, group_of}, {kByOwner, owner_of}};
   client::WatchRule allotments{.resource = kAllotments, .keys = on_allotment};
-  allotments.indexes = {{kByVictim, victims_of}};
+  allotments.indexes = {allotments_by_victim()};
   return {std::move(records),
           {.resource = kPods, .keys = on_pod},
           std::move(allotments),

@@ -11,5 +11,7 @@ namespace gangway {
 void add_server_commands(CLI::App& app, int& status);
 // agent, node-token.
 void add_agent_commands(CLI::App& app, int& status);
+// usage.
+void add_usage_command(CLI::App& app, int& status);
 
 }  // namespace gangway

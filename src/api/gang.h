@@ -21,4 +21,9 @@ inline constexpr std::string_view kExpectedDuration = "gangway.dev/expected-dura
 // Of a PodGroup only: how many members it would like. Above spec.minMember it is elastic.
 inline constexpr std::string_view kMaxMembers = "gangway.dev/max-members";
 
+// On a pod that was preempted and made again: which attempt it is, from 2 on.
+inline constexpr std::string_view kAttempt = "gangway.dev/attempt";
+// On what asks for GPUs: the user who made it. An embedded server writes it, and lets nobody else do so.
+inline constexpr std::string_view kCreatedBy = "gangway.dev/created-by";
+
 }  // namespace gangway::api

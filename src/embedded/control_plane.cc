@@ -27,6 +27,8 @@
 #include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 #include "controllers/ttl_after_finished.h"
+#include "scheduler/accountant.h"
+#include "scheduler/requeuer.h"
 #include "scheduler/scheduler.h"
 #include "sys/log.h"
 
@@ -164,6 +166,8 @@ struct ControlPlane::Members {
     Standing scheduler = kBusy;
     scheduler.user = kScheduler;
     add("default-scheduler", pod_scheduler, nullptr, scheduler);
+    add("requeue-controller", requeuer);
+    add("usage-controller", accountant);
   }
 
   void add(const std::string& name, const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr,
@@ -225,6 +229,8 @@ struct ControlPlane::Members {
   controllers::NodeLifecycle lifecycle;
   controllers::TaintEviction evictions;
   scheduler::Scheduler pod_scheduler;
+  scheduler::Requeuer requeuer;
+  scheduler::Accountant accountant;
   std::vector<Running> running;
   client::Controller* garbage_controller = nullptr;
   std::unique_ptr<controllers::GarbageFeed> feed;

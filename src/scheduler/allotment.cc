@@ -56,7 +56,8 @@ AllotmentFacts read_allotment(const api::Version& version) {
         {{std::string(json::string_at(victim, {"namespace"})), std::string(json::string_at(victim, {"pod"}))},
          std::string(json::string_at(victim, {"uid"})),
          std::string(json::string_at(victim, {"node"})),
-         std::string(json::string_at(victim, {"gang"}))});
+         std::string(json::string_at(victim, {"gang"})),
+         std::string(json::string_at(victim, {"how"}))});
   for (const auto& entry : json::array_at(*tree, {"status", "preemptedBy"})) {
     const auto at = parse_rfc3339(json::string_at(entry, {"at"}));
     if (!at) continue;
@@ -64,6 +65,14 @@ AllotmentFacts read_allotment(const api::Version& version) {
     facts.preemption_keys.emplace_back(json::string_at(entry, {"grant"}));
   }
   return facts;
+}
+
+client::KeyIndex allotments_by_victim() {
+  return {"allotments_by_victim", [](const client::ObjectCache& cache, const api::Version& allotment) {
+            std::vector<std::string> uids;
+            for (const auto& victim : cache.facts(allotment, read_allotment)->victims) uids.push_back(victim.uid);
+            return uids;
+          }};
 }
 
 std::string allotment_name(bool is_group, const std::string& gang) {
@@ -90,7 +99,7 @@ json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Tic
                        {"pod", victim.pod.name},
                        {"uid", victim.uid},
                        {"node", victim.node},
-                       {"how", "Fail"}};
+                       {"how", victim.how}};
     if (!victim.gang.empty()) entry["gang"] = victim.gang;
     victims.push_back(std::move(entry));
   }

@@ -16,6 +16,7 @@
 #include "api/object.h"
 #include "base/time.h"
 #include "client/api_client.h"
+#include "client/object_cache.h"
 #include "json/value.h"
 #include "planning/plan.h"
 
@@ -40,7 +41,8 @@ struct AllotmentFacts {
     api::ObjectName pod;
     std::string uid;
     std::string node;
-    std::string gang;  // "ns/name" of a group; empty for a plain pod
+    std::string gang;          // "ns/name" of a group; empty for a plain pod
+    std::string how = "Fail";  // Shrink, Fail or Requeue
   };
   bool is_group = false;
   std::string gang;  // the PodGroup's name, or the pod's
@@ -54,6 +56,9 @@ struct AllotmentFacts {
   bool is_open() const { return !is_observed || (phase != kBound && phase != kWithdrawn); }
 };
 AllotmentFacts read_allotment(const api::Version& allotment);
+
+// Finds Allotments by the uids of their victims.
+client::KeyIndex allotments_by_victim();
 
 // Deterministic: one a gang.
 std::string allotment_name(bool is_group, const std::string& gang);

@@ -5,6 +5,7 @@
 
 #include "api/pod_phase.h"
 #include "client/resource.h"
+#include "scheduler/requeue.h"
 #include "scheduler/translate.h"
 #include "volumes/claim_limits.h"
 
@@ -37,6 +38,8 @@ void ClusterModel::touch(const client::Resource& resource, const api::ObjectName
     touched_gangs_.insert({name.ns, name.name, true});
   } else if (resource == kDisruptionBudgets) {
     budgets_touched_ = true;
+  } else if (resource == kRequeuedPods) {
+    places_touched_ = true;
   } else if (resource == kPriorityClasses || resource == kConfigurations) {
     policies_touched_ = true;
   }
@@ -53,6 +56,7 @@ void ClusterModel::update(const View& view) {
         touched_pods_.insert({key.ns, snapshot_.pods[member].name});
   if (std::exchange(policies_touched_, false)) update_policies(view);
   if (std::exchange(budgets_touched_, false)) update_budgets(view);
+  if (std::exchange(places_touched_, false)) update_places(view);
   for (const std::string& name : std::exchange(touched_nodes_, {})) update_node(view, name);
   for (const api::ObjectName& name : std::exchange(touched_pods_, {})) update_pod(view, name);
   update_claims(view);
@@ -319,14 +323,14 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
       for (const PodId member : gang.members) {
         const auto facts = facts_of(member);
         gang.min_members = std::max(gang.min_members, facts->minimum);
-        gang.since = std::min(gang.since, view.get(kPods, {key.ns, snapshot_.pods[member].name}).header->created);
+        gang.since = std::min(gang.since, place_in_line(view.get(kPods, {key.ns, snapshot_.pods[member].name})));
         wishes = facts->wishes;
       }
     }
   } else {
     const api::Version pod = view.get(kPods, {key.ns, key.name});
     gang.uid = pod.header->uid;
-    gang.since = pod.header->created;
+    gang.since = place_in_line(pod);
     wishes = facts_of(gang.members.front())->wishes;
   }
   gang.size = std::max({gang.min_members, wishes.max_members, static_cast<std::int64_t>(gang.members.size())});
@@ -362,6 +366,33 @@ std::optional<planning::OpenTicket> ClusterModel::read_ticket(const View& view, 
   }
   if (ticket.places.empty()) return std::nullopt;
   return ticket;
+}
+
+// There are few: they are read whole when one changes.
+void ClusterModel::update_places(const View& view) {
+  for (const auto& [name, place] : std::exchange(places_, {})) touched_pods_.insert(name);
+  const auto& records = view.objects(kRequeuedPods);
+  for (const auto& [name, record] : records.all()) {
+    const auto facts = records.facts(record, read_requeue);
+    const bool is_ours_to_make = facts->owner_uid.empty();
+    if (facts->successor_uid.empty() && !is_ours_to_make) continue;
+    const api::ObjectName pod = facts->successor_uid.empty() ? api::ObjectName{name.ns, facts->pod} : facts->successor;
+    places_.emplace(pod, Place{facts->uid, facts->successor_uid, facts->since});
+    touched_pods_.insert(pod);
+  }
+}
+
+// Since when a pod waits: its own creation, or that of the one whose place it has.
+WallTime ClusterModel::place_in_line(const api::Version& pod) const {
+  WallTime since = pod.header->created;
+  const auto [first, last] = places_.equal_range(pod.header->name);
+  for (auto at = first; at != last; ++at) {
+    const Place& place = at->second;
+    const bool is_its_own =
+        place.successor_uid.empty() ? pod.header->uid != place.victim_uid : pod.header->uid == place.successor_uid;
+    if (is_its_own) since = std::min(since, place.since);
+  }
+  return since;
 }
 
 void ClusterModel::update_budgets(const View& view) {

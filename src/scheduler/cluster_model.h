@@ -68,6 +68,8 @@ class ClusterModel {
   void update_policies(const client::View& view);
   std::optional<planning::OpenTicket> read_ticket(const client::View& view, const GangKey& key);
   void settle_assumed(const client::View& view);
+  void update_places(const client::View& view);
+  WallTime place_in_line(const api::Version& pod) const;
   void set_times(WallTime now);
   void sweep();
 
@@ -94,6 +96,13 @@ class ClusterModel {
   std::map<planning::PodId, std::string> refusals_;
   std::map<planning::PodId, Duration> with_deadlines_;  // and without a node: they end so long after their start
   std::map<api::ObjectName, Assumed> assumed_;
+  // Places in line that pods have from an earlier attempt, by the pod's name.
+  struct Place {
+    std::string victim_uid;     // had it before
+    std::string successor_uid;  // has it now; empty: whoever bears the name
+    WallTime since;
+  };
+  std::multimap<api::ObjectName, Place> places_;
   Pool<planning::NodeTraits> traits_;
   Pool<planning::PodShape> shapes_;
 
@@ -101,6 +110,7 @@ class ClusterModel {
   std::set<api::ObjectName> touched_pods_;
   std::set<GangKey> touched_gangs_;
   bool budgets_touched_ = true;
+  bool places_touched_ = true;
   bool policies_touched_ = true;
 };
 

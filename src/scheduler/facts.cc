@@ -185,6 +185,8 @@ ClassFacts read_priority_class(const api::Version& version) {
 Limits read_limits(const api::Version& version) {
   Limits limits;
   const auto tree = json::parse(*version.json);
+  if (const auto kept = tree ? parse_duration(json::string_at(*tree, {"spec", "usage", "retention"})) : bad_request(""))
+    limits.usage_retention = *kept;
   const auto* scheduling = tree ? json::find(*tree, {"spec", "scheduling"}) : nullptr;
   if (!scheduling) return limits;
   if (const auto longest = parse_duration(json::string_at(*scheduling, {"minRuntimeLimit"})))

@@ -84,6 +84,7 @@ struct Limits {
   std::int64_t max_preemptions = 5;
   std::string top_class;
   std::vector<std::string> topology;
+  Duration usage_retention = std::chrono::hours(168);
 };
 Limits read_limits(const api::Version& configuration);
 

@@ -11,6 +11,7 @@
 #include "client/resource.h"
 #include "planning/placement/verify.h"
 #include "planning/schedule/schedule.h"
+#include "scheduler/requeue.h"
 #include "sys/log.h"
 #include "volumes/claim_indexes.h"
 
@@ -134,6 +135,8 @@ class Scheduler::Look {
   void release(const api::Version& allotment, const planning::Gang& gang);
   void evict(const api::Version& allotment, const planning::Gang& gang, PodId victim);
   bool is_recorded(const api::Version& allotment, const planning::Gang& preemptor, const planning::Pod& victim);
+  bool is_remembered(const api::Version& allotment, const planning::Gang& preemptor, const api::Version& pod,
+                     const planning::Gang& gang);
   void nominate(const planning::OpenTicket& ticket);
   void give(const planning::Ticket& ticket);
   bool shares_a_claim(const planning::Ticket& ticket);
@@ -252,6 +255,7 @@ void Scheduler::Look::evict(const api::Version& allotment, const planning::Gang&
         PatchStatus{client::target_of(kPods, pod), with_condition(pod, condition, view_.now())});
     return;
   }
+  if (!is_remembered(allotment, gang, pod, snapshot_.gangs[victim.gang])) return;
   // Who takes its place; where it is one of a gang that takes nobody's, the first of those who do.
   PodId by = gang.ticket->places.front().pod;
   for (const planning::OpenTicket::Place& place : gang.ticket->places) {
@@ -299,6 +303,23 @@ bool Scheduler::Look::is_recorded(const api::Version& allotment, const planning:
   return false;
 }
 
+// One that comes back is written down first, with its place in line. By then it carries the condition, so that a record
+// of a pod that has gone means that it was preempted and not deleted by its user.
+bool Scheduler::Look::is_remembered(const api::Version& allotment, const planning::Gang& preemptor,
+                                    const api::Version& pod, const planning::Gang& gang) {
+  const auto victims = facts_of(allotment)->victims;
+  const bool comes_back = std::any_of(victims.begin(), victims.end(), [&](const AllotmentFacts::Victim& victim) {
+    return victim.uid == pod.header->uid && victim.how == "Requeue";
+  });
+  const api::ObjectName& name = pod.header->name;
+  const bool has_pod_group = !gang.is_plain && view_.get(kPodGroups, {gang.ns, gang.name});
+  if (!comes_back || !must_be_remembered(*pod.header, has_pod_group)) return true;
+  if (view_.get(kRequeuedPods, {name.ns, requeue_name(name.name, pod.header->uid)})) return true;
+  outcome_.allowed_now.push_back(
+      Create{kRequeuedPods, name.ns, requeue_of(pod, gang, full_name(preemptor), grant_key(*allotment.header))});
+  return false;
+}
+
 void Scheduler::Look::nominate(const planning::OpenTicket& ticket) {
   for (const planning::OpenTicket::Place& place : ticket.places) {
     const api::Version pod = version_of(place.pod);
@@ -339,10 +360,10 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   if (gang.ticket && !withdrawn_.contains(ticket.gang)) {
     for (const planning::OpenTicket::Place& place : gang.ticket->places)
       kept.push_back({snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
-    for (const PodId victim : gang.ticket->victims) {
-      const planning::Pod& pod = snapshot_.pods[victim];
-      kept_victims.push_back({{pod.ns, pod.name}, pod.uid, snapshot_.nodes[pod.node].name, {}});
-    }
+    for (const AllotmentFacts::Victim& victim : facts_of(allotment_of_gang(gang))->victims)
+      if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
+                      [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
+        kept_victims.push_back(victim);
   }
   json::Value body = allotment_of(snapshot_, ticket, view_.now(), kept, kept_victims);
   const api::Version before = allotment_of_gang(gang);
@@ -353,7 +374,8 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   if (withdrawn_.contains(ticket.gang)) return;  // its end is being written; the next look gives it what there is then
   auto tree = json::parse(*before.json);
   if (!tree) return;
-  for (const char* field : {"apiVersion", "kind", "spec"}) tree->as_object()[field] = body.as_object()[field];
+  // An embedded server's versions do not say what they are, and an update must.
+  for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
   outcome_.allowed_now.push_back(Update{client::target_of(kAllotments, before), std::move(*tree)});
 }
 
@@ -408,6 +430,7 @@ std::vector<client::WatchRule> Scheduler::watches() const {
           watch(kNodes, changes_offer),
           watch(kPodGroups, always),
           watch(kAllotments, always),
+          watch(kRequeuedPods, always),
           watch(kDisruptionBudgets, somebody_waits),
           watch(kPriorityClasses, somebody_waits),
           watch(kConfigurations, somebody_waits),

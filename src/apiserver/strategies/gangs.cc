@@ -56,17 +56,21 @@ void check_topology(const Field& topology) {
   }
 }
 
+void check_duration(const Field& text) {
+  if (!text) return;
+  auto duration = parse_duration(text.text());
+  if (!duration) {
+    text.invalid("must be a duration such as 90s, 10m or 1h30m");
+  } else if (*duration < Duration(0)) {
+    text.invalid("must not be negative");
+  }
+}
+
 void validate_configuration(Review& review) {
   auto object = new_object(review);
   auto scheduling = object["spec"]["scheduling"];
-  if (auto limit = scheduling["minRuntimeLimit"]) {
-    auto duration = parse_duration(limit.text());
-    if (!duration) {
-      limit.invalid("must be a duration such as 90s, 10m or 1h30m");
-    } else if (*duration < Duration(0)) {
-      limit.invalid("must not be negative");
-    }
-  }
+  check_duration(scheduling["minRuntimeLimit"]);
+  check_duration(object["spec"]["usage"]["retention"]);
   check_topology(scheduling["topology"]);
   if (auto top_class = scheduling["topPriorityClass"]; !top_class.empty()) {
     top_class.invalid_each(names::check_dns1123_subdomain(top_class.text()));

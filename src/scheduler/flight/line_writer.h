@@ -3,6 +3,7 @@
 // What has its default is left out, so that lines are short, and equal values are equal bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ class LineWriter {
 
   void text(std::string_view key, std::string_view value) {
     name(key);
-    json::append_quoted(value, out_);
+    quote(value);
   }
   void text_unless(std::string_view otherwise, std::string_view key, std::string_view value) {
     if (value != otherwise) text(key, value);
@@ -74,7 +75,14 @@ class LineWriter {
     write();
     close('}');
   }
-  void item_text(std::string_view value) { json::append_quoted(value, out_); }
+  void item_text(std::string_view value) { quote(value); }
+  // As a field whose name is not one of ours.
+  void named(std::string_view key, std::string_view value) {
+    separate();
+    quote(key);
+    out_ += ':';
+    quote(value);
+  }
   // Fields that were written before, as they stand: "\"a\":1,\"b\":2".
   void fields(std::string_view ready) {
     if (ready.empty()) return;
@@ -94,6 +102,16 @@ class LineWriter {
   void separate() {
     if (!is_first_) out_ += ',';
     is_first_ = false;
+  }
+  // Nearly everything that is written here is a short name.
+  void quote(std::string_view value) {
+    const bool is_plain = std::none_of(value.begin(), value.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+    });
+    if (!is_plain) return json::append_quoted(value, out_);
+    out_ += '"';
+    out_ += value;
+    out_ += '"';
   }
   void name(std::string_view key) {
     separate();

@@ -37,13 +37,7 @@ void write_terms(LineWriter& out, const NodeSelector& selector) {
 void write_labels(LineWriter& out, const Labels& labels) {
   if (labels.empty()) return;
   out.object("labels", [&] {
-    for (const auto& [key, value] : labels) {
-      std::string quoted;
-      json::append_quoted(key, quoted);
-      quoted += ':';
-      json::append_quoted(value, quoted);
-      out.fields(quoted);
-    }
+    for (const auto& [key, value] : labels) out.named(key, value);
   });
 }
 
@@ -86,12 +80,7 @@ void write_amounts(LineWriter& out, std::string_view key, Named amounts, const R
   if (amounts.empty()) return;
   std::sort(amounts.begin(), amounts.end());
   out.object(key, [&] {
-    for (const auto& [name, amount] : amounts) {
-      std::string field;
-      json::append_quoted(name, field);
-      field += ":\"" + amount_text(name == names.name_of(kCpu), amount) + '"';
-      out.fields(field);
-    }
+    for (const auto& [name, amount] : amounts) out.named(name, amount_text(name == names.name_of(kCpu), amount));
   });
 }
 

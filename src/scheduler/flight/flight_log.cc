@@ -154,7 +154,9 @@ class FlightLog::Ring {
     File& file = files_.back();
     auto written = write_all(current_.get(), head, file.path);
     if (!written) {
-      // What follows a torn record cannot be read: the next cycle begins another file.
+      // What follows a torn record cannot be read. Where it cannot be cut off again it stays, and nothing after it.
+      if (::ftruncate(current_.get(), static_cast<off_t>(file.bytes)) != 0)
+        sys::log_warning("the end of a file cannot be read", {{"file", file.path}});
       current_.reset();
       return written;
     }

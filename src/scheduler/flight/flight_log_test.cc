@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -156,6 +158,31 @@ TEST_F(FlightLogTest, ADiskThatRefusesStopsNobodyAndIsTriedAgain) {
   const auto found = find_cycle(files(), std::nullopt, notes_);
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->snapshot.size(), 2u);
+}
+
+// A disk that is full in the middle of a record.
+TEST_F(FlightLogTest, AfterARecordThatWasCutOffAnotherFileBegins) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  FlightLog log(options_);
+  log.add(entry(1, "a", 1000));
+  log.flush();
+  const rlimit full{2000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  log.add(entry(2, "b", 1000));
+  log.flush();
+  const std::string error = log.status().error;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, HasSubstr("cannot write " + files().at(0) + ": File too large"));
+  log.add(entry(3, "c"));
+  log.flush();
+  EXPECT_EQ(log.status().error, "");
+  EXPECT_EQ(cycles(), (std::vector<std::uint64_t>{1, 2})) << "what was cut off has no number";
+  EXPECT_EQ(notes_, std::vector<std::string>{}) << "nor is anything of it left";
+  // All three are known: nothing of what happened meanwhile is missing.
+  EXPECT_EQ(find_cycle(files(), 2, notes_)->snapshot.size(), 3u);
 }
 
 TEST_F(FlightLogTest, AFolderThatIsRemovedIsMadeAgain) {

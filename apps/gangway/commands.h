@@ -13,5 +13,7 @@ void add_server_commands(CLI::App& app, int& status);
 void add_agent_commands(CLI::App& app, int& status);
 // usage.
 void add_usage_command(CLI::App& app, int& status);
+// replay.
+void add_replay_command(CLI::App& app, int& status);
 
 }  // namespace gangway

@@ -26,6 +26,7 @@
 #include "net/http_server.h"
 #include "net/tls_node_dialer.h"
 #include "run_on.h"
+#include "scheduler/flight/flight_recorder.h"
 #include "store/sqlite_store.h"
 #include "sys/log.h"
 #include "version.h"
@@ -113,6 +114,8 @@ struct EmbeddedCluster::Parts {
   std::unique_ptr<apiserver::TokenIssuer> tokens;
   std::unique_ptr<net::TlsNodeDialer> agents;
   std::unique_ptr<apiserver::ApiServer> server;
+  std::unique_ptr<scheduler::flight::FlightLog> flight;
+  std::unique_ptr<scheduler::flight::FlightRecorder> recorder;  // used on the control loop
   std::unique_ptr<net::LoopThread> control;
   std::unique_ptr<apiserver::DirectClient> client;
   std::unique_ptr<embedded::ControlPlane> control_plane;  // made and ended on the control loop
@@ -140,6 +143,7 @@ struct EmbeddedCluster::Parts {
   Result<void> start_agent(const cli::UpOptions& options);
   Result<void> wait_for_nodes();
   json::Value certificate_ends() const;
+  json::Value flight_report() const;
   json::Value status();
 };
 
@@ -244,6 +248,11 @@ void EmbeddedCluster::Parts::keep_certificates(const cli::UpOptions& options) {
 
 void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
   wanted_nodes = options.nodes.size();
+  if (options.flight_bytes > 0) {
+    flight = std::make_unique<scheduler::flight::FlightLog>(
+        scheduler::flight::LogOptions{.folder = data.flight(), .max_bytes = options.flight_bytes});
+    recorder = std::make_unique<scheduler::flight::FlightRecorder>(*flight);
+  }
   run_on(control->loop(), [&] {
     control_plane = std::make_unique<embedded::ControlPlane>(
         embedded::ControlPlaneParts{*server,
@@ -255,7 +264,8 @@ void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
                                     api_service,
                                     api_address_of(options, http->port()),
                                     data.volumes(),
-                                    {options.without.begin(), options.without.end()}});
+                                    {options.without.begin(), options.without.end()},
+                                    recorder.get()});
     control_plane->start();
     return true;
   });
@@ -319,6 +329,18 @@ json::Value EmbeddedCluster::Parts::certificate_ends() const {
                       {"authority", to_rfc3339(ends->authority)}};
 }
 
+json::Value EmbeddedCluster::Parts::flight_report() const {
+  if (!flight) return json::Object{{"name", "flight-recorder"}, {"state", "off"}, {"detail", ""}};
+  const auto state = flight->status();
+  auto detail = state.last == 0 ? std::string("no cycle yet")
+                                : fmt::format("cycles {} to {}, {:.1f} MiB", state.first, state.last,
+                                              static_cast<double>(state.bytes) / (1024.0 * 1024.0));
+  if (state.skipped > 0) detail += fmt::format(", {} skipped", state.skipped);
+  if (!state.error.empty()) detail += "; last error: " + state.error;
+  return json::Object{
+      {"name", "flight-recorder"}, {"state", state.error.empty() ? "running" : "failing"}, {"detail", detail}};
+}
+
 json::Value EmbeddedCluster::Parts::status() {
   auto root = store->root();
   auto state = store->status();
@@ -337,6 +359,7 @@ json::Value EmbeddedCluster::Parts::status() {
                     json::Object{{"name", "store"}, {"state", "running"}, {"detail", data.database()}}};
   auto report = run_on(control->loop(), [&] { return control_plane ? control_plane->report() : json::Array(); });
   parts.insert(parts.end(), report.begin(), report.end());
+  parts.push_back(flight_report());
   run_on(agent->loop(), [&] {
     if (simulated) parts.push_back(simulated->report());
     if (supervisor) parts.push_back(supervisor->report());

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "agent_supervisor.h"
+#include "base/quantity.h"
 #include "cli/cluster_file.h"
 #include "cli/completion.h"
 #include "cli/data_dir.h"
@@ -37,6 +38,7 @@ struct UpFlags {
   bool detach = false;
   std::string runtime;
   std::vector<std::string> without;
+  std::string flight_size = "64Mi";
   cli::NodeFlags nodes;
 };
 
@@ -46,6 +48,10 @@ Result<cli::UpOptions> options_of(const UpFlags& flags) {
   options.bind = flags.bind;
   options.port = flags.port;
   options.without = flags.without;
+  const auto flight_size = Quantity::parse(flags.flight_size);
+  if (!flight_size || flight_size->is_negative())
+    return bad_request(fmt::format("--flight-size: must be a size, as in 64Mi (got \"{}\")", flags.flight_size));
+  options.flight_bytes = static_cast<std::uint64_t>(flight_size->value());
   if (!flags.kubeconfig.empty()) options.kubeconfig = std::filesystem::absolute(flags.kubeconfig).string();
   if (flags.cluster_file.empty()) {
     GW_TRY(auto cluster, cli::cluster_of_flags(flags.nodes, cli::this_machine()));
@@ -228,6 +234,10 @@ void add_up(CLI::App& app, int& status) {
       ->add_option("--without-controllers", flags->without,
                    "Controllers to leave out, as `gangway status` names them (deployment-controller,…)")
       ->delimiter(',');
+  command
+      ->add_option("--flight-size", flags->flight_size,
+                   "How much of the scheduler's last cycles to keep for `gangway replay`; 0 for none")
+      ->capture_default_str();
   command->add_flag("--detach", flags->detach, "Return when the cluster is ready; it goes on in the background");
   command->callback([flags, &status] { status = up(*flags); });
 }

@@ -30,8 +30,8 @@ std::string bash_script(const std::vector<CommandDescription>& commands) {
 _gangway() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words
   case $previous in
-    --data-dir) COMPREPLY=($(compgen -d -- "$current")); return ;;
-    --cluster|--kubeconfig|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --data-dir|--flight-dir) COMPREPLY=($(compgen -d -- "$current")); return ;;
+    --cluster|--kubeconfig|--export|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W {} -- "$current"))
@@ -67,8 +67,8 @@ _gangway() {{
     return
   fi
   case $words[CURRENT-1] in
-    --data-dir) _files -/; return ;;
-    --cluster|--kubeconfig|backup|restore) _files; return ;;
+    --data-dir|--flight-dir) _files -/; return ;;
+    --cluster|--kubeconfig|--export|backup|restore) _files; return ;;
   esac
   case $words[2] in
 {}  esac

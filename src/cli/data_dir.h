@@ -4,6 +4,7 @@
 //   DIR/pki/            keys, mode 0600        DIR/gangway.log   its log when detached
 //   DIR/kubeconfig      the administrator's    DIR/cluster.json  what `up` was told, for `status` and the next `up`
 //   DIR/volumes/        what claims were given, a directory each
+//   DIR/flight/         the last cycles of the scheduler, for `gangway replay`
 //   DIR/agent/          of the agent on this machine: config.json, agent.pid, agent.log, and records/ of its pods
 #pragma once
 
@@ -26,6 +27,7 @@ class DataDir {
   std::string database() const { return path_ + "/gangway.db"; }
   std::string pki() const { return path_ + "/pki"; }
   std::string volumes() const { return path_ + "/volumes"; }
+  std::string flight() const { return path_ + "/flight"; }
   std::string kubeconfig() const { return path_ + "/kubeconfig"; }
   std::string pid_file() const { return path_ + "/gangway.pid"; }
   std::string log_file() const { return path_ + "/gangway.log"; }

@@ -18,8 +18,9 @@ struct UpOptions {
   std::string pod_gateway;
   std::string kubeconfig;  // empty: DIR/kubeconfig
   std::vector<agent::NodeSpec> nodes;
-  std::vector<std::string> without;   // controllers that are left out, by name
-  std::vector<std::string> warnings;  // what the user should know before it starts
+  std::vector<std::string> without;                      // controllers that are left out, by name
+  std::uint64_t flight_bytes = std::uint64_t{64} << 20;  // of recorded cycles; 0: none are
+  std::vector<std::string> warnings;                     // what the user should know before it starts
 };
 
 }  // namespace gangway::cli

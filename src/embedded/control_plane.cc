@@ -139,7 +139,8 @@ struct ControlPlane::Members {
         accounts(parts.authority_pem),
         claims({parts.volumes}),
         registrar(parts.nodes),
-        api_endpoints(parts.api_service, parts.api_address) {
+        api_endpoints(parts.api_service, parts.api_address),
+        pod_scheduler(scheduler::Scheduler::kDefaultName, parts.cycles) {
     add("generic-garbage-collector", garbage, &owner_probe);
     garbage_controller = running.back().controller.get();
     add("namespace-controller", namespaces, &content_probe);

@@ -16,6 +16,7 @@
 #include "client/api_client.h"
 #include "controllers/api_endpoints.h"
 #include "json/value.h"
+#include "scheduler/cycle_sink.h"
 
 namespace gangway::embedded {
 
@@ -34,6 +35,8 @@ struct ControlPlaneParts {
   std::optional<controllers::ApiAddress> api_address = {};
   std::string volumes = {};            // the directory of volumes that claims get, on every node
   std::set<std::string> without = {};  // controllers that are left out, by name
+  // Hears of what is planned; outlives the control plane. None: nothing is recorded.
+  scheduler::CycleSink* cycles = nullptr;
 };
 
 // Straight to the server, without bytes in between.

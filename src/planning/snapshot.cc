@@ -13,6 +13,10 @@ std::string full_name(const Gang& gang) {
   return gang.ns + "/" + gang.name;
 }
 
+std::string order_name(const Gang& gang) {
+  return full_name(gang) + (gang.is_plain ? "" : "\x01");
+}
+
 std::int64_t priority_of(const Snapshot& snapshot, const Gang& gang) {
   std::int64_t highest = std::numeric_limits<std::int64_t>::min();
   for (const PodId member : gang.members) highest = std::max(highest, snapshot.pods[member].priority);

@@ -123,6 +123,8 @@ struct Snapshot {
 // "ns/name"
 std::string full_name(const Pod& pod);
 std::string full_name(const Gang& gang);
+// In the order of names, and different for a group and a pod that are called the same: what equal choices break on.
+std::string order_name(const Gang& gang);
 
 // The priority that a gang is ordered by: the highest of its members'.
 std::int64_t priority_of(const Snapshot& snapshot, const Gang& gang);

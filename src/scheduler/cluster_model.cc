@@ -132,6 +132,7 @@ void ClusterModel::update_node(const View& view, const std::string& name) {
   }
   if (!is_there) {
     if (at == nodes_.end()) return;
+    changes_.nodes[name] = kNone;
     snapshot_.nodes[at->second] = {};
     free_nodes_.push_back(at->second);
     nodes_.erase(at);
@@ -149,6 +150,7 @@ void ClusterModel::update_node(const View& view, const std::string& name) {
     nodes_[name] = id;
   }
   const auto facts = view.objects(kNodes).facts(version, read_node);
+  changes_.nodes[name] = id;
   planning::Node& node = snapshot_.nodes[id];
   node.name = name;
   node.hostname = facts->hostname;
@@ -178,6 +180,7 @@ void ClusterModel::remove_pod(const api::ObjectName& name) {
   const auto at = pods_.find(name);
   if (at == pods_.end()) return;
   const PodId id = at->second;
+  changes_.pods[name] = kNone;
   const GangId gang = snapshot_.pods[id].gang;
   if (gang != kNone) {
     std::erase(snapshot_.gangs[gang].members, id);
@@ -210,6 +213,7 @@ void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
     if (known.uid != version.header->uid || keys_[known.gang] != key) remove_pod(name);
   }
   const PodId id = pod_slot(name);
+  changes_.pods[name] = id;
   planning::Pod& pod = snapshot_.pods[id];
   const bool is_new = pod.name.empty();
   pod.ns = name.ns;
@@ -273,6 +277,7 @@ void ClusterModel::update_claims(const View& view) {
     planning::Pod& pod = snapshot_.pods[id];
     const volumes::ClaimLimits limits = volumes::claim_limits(view, pod.ns, facts->claims, placed);
     refusals_.erase(id);
+    changes_.pods[{pod.ns, pod.name}] = id;
     pod.is_gated = facts->is_gated || !limits.refusal.empty();
     if (!limits.refusal.empty()) refusals_[id] = limits.refusal;
     planning::PodShape shape = facts->shape;
@@ -292,10 +297,16 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   if (at == gangs_.end()) return;
   planning::Gang& gang = snapshot_.gangs[at->second];
   if (gang.members.empty()) {
+    if (key.is_group) changes_.groups[{key.ns, key.name}] = kNone;
     gang = {};
     free_gangs_.push_back(at->second);
     gangs_.erase(at);
     return;
+  }
+  if (key.is_group) {
+    changes_.groups[{key.ns, key.name}] = at->second;
+  } else {
+    changes_.pods[{key.ns, key.name}] = gang.members.front();
   }
   std::sort(gang.members.begin(), gang.members.end());
   gang.ns = key.ns;
@@ -396,6 +407,7 @@ WallTime ClusterModel::place_in_line(const api::Version& pod) const {
 }
 
 void ClusterModel::update_budgets(const View& view) {
+  changes_.budgets = true;
   snapshot_.budgets.clear();
   for (const auto& [name, version] : view.objects(kDisruptionBudgets).all()) {
     const auto facts = view.objects(kDisruptionBudgets).facts(version, read_budget);

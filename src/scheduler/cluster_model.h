@@ -10,12 +10,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/object.h"
 #include "client/view.h"
 #include "planning/snapshot.h"
 #include "scheduler/allotment.h"
+#include "scheduler/cycle_sink.h"
 #include "scheduler/facts.h"
 
 namespace gangway::scheduler {
@@ -41,6 +43,8 @@ class ClusterModel {
 
   const planning::Snapshot& snapshot() const { return snapshot_; }
   const planning::Policies& policies() const { return policies_; }
+  // What update() has changed since they were last taken; at first, everything.
+  Changes take_changes() { return std::exchange(changes_, {}); }
   // Why pods can be nowhere because of their claims, or of a group that is not there.
   const std::map<planning::PodId, std::string>& refusals() const { return refusals_; }
   std::optional<planning::GangId> find_gang(bool is_group, const api::ObjectName& name) const;
@@ -84,6 +88,7 @@ class ClusterModel {
   planning::Snapshot snapshot_;
   planning::Policies policies_;
   Limits limits_;
+  Changes changes_;
 
   std::map<std::string, planning::NodeId> nodes_;
   std::map<api::ObjectName, planning::PodId> pods_;

@@ -157,8 +157,15 @@ class Scheduler::Look {
 
 // A plan that breaks a law is a bug of the planner: nothing of it is done, and what it was is there to be looked into.
 planning::Plan Scheduler::Look::plan_lawfully() const {
-  planning::Plan plan = planning::schedule(snapshot_, model_.policies());
+  const planning::Budget budget;
+  planning::Plan plan = planning::schedule(snapshot_, model_.policies(), budget);
   const auto broken = planning::verify(snapshot_, model_.policies(), plan);
+  const Cycle cycle{snapshot_, model_.policies(), budget, plan, broken, scheduler_.basis_};
+  if (!scheduler_.sink_) {
+    model_.take_changes();
+  } else if (scheduler_.sink_->wants(cycle)) {
+    scheduler_.sink_->record(cycle, model_.take_changes());
+  }
   if (broken.empty()) return plan;
   for (const std::string& law : broken) sys::log_error("a plan was refused: " + law);
   plan.tickets.clear();
@@ -415,6 +422,8 @@ client::WatchRule Scheduler::watch(const client::Resource& resource,
   rule.keys = [this, resource, concerns](const ObjectChange& change, const View& view, const client::KeySink& sink) {
     const api::Version& known = change.now ? change.now : change.before;
     model_.touch(resource, known.header->name);
+    api::Revision& newest = basis_[resource.plural];
+    newest = std::max(newest, known.header->revision);
     if (concerns(change, view)) sink(kTheCluster, WorkQueue::Priority::kNormal);
   };
   return rule;

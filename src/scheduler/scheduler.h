@@ -15,12 +15,15 @@
 
 #include "client/reconciler.h"
 #include "scheduler/cluster_model.h"
+#include "scheduler/cycle_sink.h"
 
 namespace gangway::scheduler {
 
 class Scheduler final : public client::Reconciler {
  public:
-  explicit Scheduler(std::string name = kDefaultName) : name_(name), model_(std::move(name)) {}
+  // `sink`, where there is one, outlives it.
+  explicit Scheduler(std::string name = kDefaultName, CycleSink* sink = nullptr)
+      : name_(name), sink_(sink), model_(std::move(name)) {}
 
   std::vector<client::WatchRule> watches() const override;
   client::Outcome reconcile(const api::ObjectKey& key, const client::View& view) const override;
@@ -36,8 +39,10 @@ class Scheduler final : public client::Reconciler {
                           bool (*concerns)(const client::ObjectChange&, const client::View&)) const;
 
   std::string name_;
+  CycleSink* sink_;
   // Looks and the changes before them come on one loop.
   mutable ClusterModel model_;
+  mutable Basis basis_;
   mutable std::map<std::string, WallTime> last_told_;  // by the pod's uid
 };
 

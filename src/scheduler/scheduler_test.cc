@@ -9,6 +9,7 @@
 #include "api/conditions.h"
 #include "api/pod_requests.h"
 #include "client/resource.h"
+#include "scheduler/flight/test_following.h"
 #include "testing/builders.h"
 #include "testing/controller_bench.h"
 
@@ -31,7 +32,9 @@ std::string without_preemption(std::string message) {
 struct SchedulerTest : ::testing::Test {
   testing::ControllerBench bench;
   testing::FakeApi& api = bench.api;
-  Scheduler scheduler;
+  // Follows every cycle of every test by what is said to have changed.
+  flight::testing::FollowingSink follower;
+  Scheduler scheduler{Scheduler::kDefaultName, &follower};
 
   SchedulerTest() { api.set_selectable_fields(kPods, {"spec.nodeName", "status.phase"}); }
 

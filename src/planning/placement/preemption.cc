@@ -18,8 +18,8 @@ Preemption::Preemption(Board& board, Victims& victims) : board_(board), victims_
   for (GangId id = 0; id < snapshot.gangs.size(); ++id)
     if (snapshot.gangs[id].ticket && !snapshot.gangs[id].ticket->places.empty()) holders_.push_back(id);
   std::sort(holders_.begin(), holders_.end(), [&](GangId a, GangId b) {
-    return std::make_tuple(priority_of(snapshot, snapshot.gangs[a]), full_name(snapshot.gangs[a])) <
-           std::make_tuple(priority_of(snapshot, snapshot.gangs[b]), full_name(snapshot.gangs[b]));
+    return std::make_tuple(priority_of(snapshot, snapshot.gangs[a]), order_name(snapshot.gangs[a])) <
+           std::make_tuple(priority_of(snapshot, snapshot.gangs[b]), order_name(snapshot.gangs[b]));
   });
 }
 
@@ -203,10 +203,10 @@ std::vector<std::vector<PodId>> Preemption::offers(GangId gang, std::int64_t pri
         shrunk.pop_back();
         break;
       }
-      offers.push_back({{victims_.cost_of(shrunk), full_name(other), number++}, {member}});
+      offers.push_back({{victims_.cost_of(shrunk), order_name(other), number++}, {member}});
     }
     const std::vector<PodId> rest(members.begin() + static_cast<std::ptrdiff_t>(shrunk.size()), members.end());
-    if (!rest.empty()) offers.push_back({{victims_.cost_of(members), full_name(other), number}, rest});
+    if (!rest.empty()) offers.push_back({{victims_.cost_of(members), order_name(other), number}, rest});
   }
   std::sort(offers.begin(), offers.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::vector<PodId>> ordered;

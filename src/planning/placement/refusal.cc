@@ -101,8 +101,8 @@ void explain_refusal(Board& board, const Victims& victims, const Claimant& claim
       verdict.protections.push_back(std::move(why));
   }
   std::sort(verdict.blockers.begin(), verdict.blockers.end(), [&](GangId a, GangId b) {
-    return std::make_tuple(priority_of(snapshot, snapshot.gangs[a]), full_name(snapshot.gangs[a])) <
-           std::make_tuple(priority_of(snapshot, snapshot.gangs[b]), full_name(snapshot.gangs[b]));
+    return std::make_tuple(priority_of(snapshot, snapshot.gangs[a]), order_name(snapshot.gangs[a])) <
+           std::make_tuple(priority_of(snapshot, snapshot.gangs[b]), order_name(snapshot.gangs[b]));
   });
   if (verdict.blockers.size() > kBlockersNamed) verdict.blockers.resize(kBlockersNamed);
   std::sort(verdict.protections.begin(), verdict.protections.end());

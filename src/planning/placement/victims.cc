@@ -164,7 +164,7 @@ std::vector<Eviction> Victims::evictions_for(const std::vector<PodId>& pods) con
   for (Eviction& eviction : evictions)
     std::sort(eviction.pods.begin(), eviction.pods.end(), [&](PodId a, PodId b) { return name(a) < name(b); });
   std::sort(evictions.begin(), evictions.end(), [&](const Eviction& a, const Eviction& b) {
-    return full_name(snapshot_.gangs[a.gang]) < full_name(snapshot_.gangs[b.gang]);
+    return order_name(snapshot_.gangs[a.gang]) < order_name(snapshot_.gangs[b.gang]);
   });
   return evictions;
 }

@@ -119,8 +119,8 @@ void Scheduling::take_back_broken_tickets() {
     if (snapshot_.gangs[id].ticket) holders.push_back(id);
   // Where two hold the same lost room, the one that matters less gives it up.
   std::sort(holders.begin(), holders.end(), [&](GangId a, GangId b) {
-    return std::make_tuple(priority_of(snapshot_, snapshot_.gangs[a]), full_name(snapshot_.gangs[b])) <
-           std::make_tuple(priority_of(snapshot_, snapshot_.gangs[b]), full_name(snapshot_.gangs[a]));
+    return std::make_tuple(priority_of(snapshot_, snapshot_.gangs[a]), order_name(snapshot_.gangs[b])) <
+           std::make_tuple(priority_of(snapshot_, snapshot_.gangs[b]), order_name(snapshot_.gangs[a]));
   });
   for (const GangId id : holders) {
     if (is_kept(id)) continue;
@@ -137,7 +137,7 @@ void Scheduling::tell_ticket_holder(GangId id) {
   std::map<std::string, GangId> blockers;
   for (const PodId victim : gang.ticket->victims)
     if (const GangId other = snapshot_.pods[victim].gang; other != kNone)
-      blockers.emplace(full_name(snapshot_.gangs[other]), other);
+      blockers.emplace(order_name(snapshot_.gangs[other]), other);
   for (const auto& [name, other] : blockers) verdict.blockers.push_back(other);
   verdict.message = "waits for " + std::to_string(gang.ticket->victims.size()) + " pod(s) to end and leave their room";
   plan_.verdicts.push_back(std::move(verdict));
@@ -179,8 +179,9 @@ std::vector<GangId> Scheduling::line_up() const {
   std::sort(line.begin(), line.end(), [&](const auto& a, const auto& b) {
     const Gang& first = snapshot_.gangs[a.second];
     const Gang& second = snapshot_.gangs[b.second];
-    return std::tie(b.first, first.since, first.ns, first.name) <
-           std::tie(a.first, second.since, second.ns, second.name);
+    // Of a pod and a group that are called the same, the pod.
+    return std::tie(b.first, first.since, first.ns, first.name, second.is_plain) <
+           std::tie(a.first, second.since, second.ns, second.name, first.is_plain);
   });
   std::vector<GangId> gangs;
   gangs.reserve(line.size());

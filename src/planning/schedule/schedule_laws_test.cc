@@ -9,6 +9,7 @@
 #include "planning/placement/verify.h"
 #include "planning/schedule/schedule.h"
 #include "planning/test_generated.h"
+#include "planning/test_snapshot.h"
 
 namespace gangway::planning {
 namespace {
@@ -65,6 +66,24 @@ RC_GTEST_PROP(ScheduleLaws, TheOrderOfEventsDoesNotMatter, (const Recipe& recipe
   const Snapshot other = shuffled(kitchen.snapshot(), seed);
   RC_ASSERT(text(lines_of(kitchen.snapshot(), schedule(kitchen.snapshot(), kitchen.policies()))) ==
             text(lines_of(other, schedule(other, kitchen.policies()))));
+}
+
+// A group may be called like a pod: equal choices must not break on what they have in common.
+TEST(ScheduleLaws, AGroupThatIsCalledLikeAPodIsNotTakenForIt) {
+  testing::TestCluster waiting;
+  waiting.node("n0", 4).waiting("same", {.gpus = 4}).waiting_gang("g", 1, {.gpus = 4});
+  waiting.gang("g").name = "same";
+  testing::TestCluster running;
+  running.nodes("n", 2, 4).running("same", "n0", {.gpus = 4}).running_gang("g", {"n1"}, {.gpus = 4});
+  running.gang("g").name = "same";
+  running.waiting_gang("high", 2, {.gpus = 4}, 100);
+  for (const Snapshot* snapshot : {&waiting.snapshot(), &running.snapshot()}) {
+    const std::string plan = text(lines_of(*snapshot, schedule(*snapshot, {})));
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+      const Snapshot other = shuffled(*snapshot, seed);
+      EXPECT_EQ(text(lines_of(other, schedule(other, {}))), plan);
+    }
+  }
 }
 
 RC_GTEST_PROP(ScheduleLaws, PlanningAgainChangesNothingAndEndsInRest, (const Recipe& recipe)) {

@@ -1,0 +1,54 @@
+// ClusterConnection: any cluster, as a kubeconfig names it, for commands that ask and wait for the answer.
+//
+// Blocking, and not for use on a loop: it has a loop and a thread of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/cluster_reader.h"
+#include "client/http_client.h"
+#include "json/value.h"
+#include "net/asio_loop.h"
+#include "net/http_transport.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gangway {
+
+struct ConnectionFlags {
+  std::string kubeconfig;  // empty: $KUBECONFIG, ~/.kube/config, or that of the cluster on this machine
+  std::string context;     // empty: the current one
+  std::string ns;          // empty: that of the context
+};
+// --kubeconfig, --context and -n/--namespace.
+void add_connection_flags(CLI::App& command, ConnectionFlags& flags);
+
+class ClusterConnection {
+ public:
+  static Result<std::unique_ptr<ClusterConnection>> open(const ConnectionFlags& flags);
+  ~ClusterConnection();
+  ClusterConnection(const ClusterConnection&) = delete;
+  ClusterConnection& operator=(const ClusterConnection&) = delete;
+
+  const std::string& ns() const { return ns_; }
+  const std::string& server() const { return server_; }
+
+  Result<std::shared_ptr<cli::ListedObjects>> read(const std::vector<cli::Reading>& readings);
+  // The object as the server would store it, with all that it adds; nothing is stored.
+  Result<json::Value> dry_run_create(const client::Resource& resource, const std::string& ns, const json::Value& body);
+
+ private:
+  ClusterConnection() : thread_("gw-client") {}
+
+  std::string ns_;
+  std::string server_;
+  net::LoopThread thread_;
+  std::unique_ptr<net::HttpTransport> transport_;
+  std::unique_ptr<client::HttpClient> client_;
+};
+
+}  // namespace gangway

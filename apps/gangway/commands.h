@@ -11,5 +11,7 @@ namespace gangway {
 void add_server_commands(CLI::App& app, int& status);
 // agent, node-token.
 void add_agent_commands(CLI::App& app, int& status);
+// explain, plan, top.
+void add_insight_commands(CLI::App& app, int& status);
 
 }  // namespace gangway

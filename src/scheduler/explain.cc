@@ -33,7 +33,8 @@ WaitReport::Code code_of(Verdict::Code code) {
   return WaitReport::Code::kUnschedulable;
 }
 
-// As the planner lines them up.
+}  // namespace
+
 std::vector<GangId> line_of(const Snapshot& snapshot) {
   std::vector<GangId> line;
   for (GangId id = 0; id < snapshot.gangs.size(); ++id)
@@ -45,8 +46,6 @@ std::vector<GangId> line_of(const Snapshot& snapshot) {
   std::sort(line.begin(), line.end(), [&](GangId a, GangId b) { return place(a) < place(b); });
   return line;
 }
-
-}  // namespace
 
 GangName name_of(const Gang& gang) {
   return {gang.is_plain ? "Pod" : "PodGroup", gang.ns, gang.name};

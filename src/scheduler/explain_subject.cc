@@ -13,6 +13,7 @@
 #include "scheduler/listed_model.h"
 #include "scheduler/pod_notes.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/wait_text.h"
 
 namespace gangway::scheduler {
 namespace {
@@ -212,6 +213,27 @@ Result<Explanation> explain(const View& view, const SubjectKind& kind, const api
     explanation.notes = notes_on_workload(view, explanation.kind, subject, pods.size());
   SubjectReport(view, pods, explanation).run();
   return explanation;
+}
+
+std::string to_text(const Explanation& explanation) {
+  std::string text;
+  const bool is_one_pod = explanation.kind == "Pod";
+  if (!is_one_pod || !explanation.notes.empty())
+    text += fmt::format("{} {}/{}\n", explanation.kind, explanation.ns, explanation.name);
+  for (const std::string& note : explanation.notes) text += "  " + note + "\n";
+  for (const WaitReport& wait : explanation.waits) text += to_text(wait, explanation.now);
+  for (const RunReport& run : explanation.runs) text += to_text(run, explanation.now);
+  return text;
+}
+
+json::Value to_json(const Explanation& explanation) {
+  json::Array waits;
+  for (const WaitReport& wait : explanation.waits) waits.push_back(to_document(wait));
+  json::Array runs;
+  for (const RunReport& run : explanation.runs) runs.push_back(to_document(run));
+  return json::Object{{"kind", explanation.kind},  {"namespace", explanation.ns},
+                      {"name", explanation.name},  {"notes", array_of(explanation.notes)},
+                      {"waits", std::move(waits)}, {"runs", std::move(runs)}};
 }
 
 }  // namespace gangway::scheduler

@@ -1,21 +1,16 @@
-// Explanations for people and for programs.
+#include "scheduler/wait_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "scheduler/describe.h"
-#include "scheduler/explain_subject.h"
 
 namespace gangway::scheduler {
 namespace {
 
 constexpr std::size_t kNamed = 8;
-
-std::string list_of(const std::vector<std::string>& names) {
-  if (names.size() <= kNamed) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, … ({} in all)", fmt::join(names.begin(), names.begin() + kNamed, ", "), names.size());
-}
 
 std::string ordinal(std::size_t number) {
   const bool is_teen = number % 100 >= 11 && number % 100 <= 13;
@@ -25,12 +20,6 @@ std::string ordinal(std::size_t number) {
                        : number % 10 == 3 ? "rd"
                                           : "th";
   return fmt::format("{}{}", number, ending);
-}
-
-std::string places_text(const std::vector<std::pair<std::string, std::string>>& places) {
-  std::vector<std::string> parts;
-  for (const auto& [pod, node] : places) parts.push_back(fmt::format("{} on {}", pod, node));
-  return list_of(parts);
 }
 
 class WaitText {
@@ -141,7 +130,54 @@ std::string what_is_lost(const RunReport& run) {
   return how + ".";
 }
 
-std::string text_of(const RunReport& run, WallTime now) {
+const char* code_text(WaitReport::Code code) {
+  switch (code) {
+    case WaitReport::Code::kUnschedulable:
+      return "Unschedulable";
+    case WaitReport::Code::kGangIncomplete:
+      return "GangIncomplete";
+    case WaitReport::Code::kWaitsForVictims:
+      return "WaitsForVictims";
+    case WaitReport::Code::kHasRoom:
+      return "HasRoom";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string list_of(const std::vector<std::string>& names) {
+  if (names.size() <= kNamed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, … ({} in all)", fmt::join(names.begin(), names.begin() + kNamed, ", "), names.size());
+}
+
+std::string places_text(const std::vector<std::pair<std::string, std::string>>& places) {
+  std::vector<std::string> parts;
+  for (const auto& [pod, node] : places) parts.push_back(fmt::format("{} on {}", pod, node));
+  return list_of(parts);
+}
+
+json::Array array_of(const std::vector<std::string>& texts) {
+  json::Array array;
+  for (const std::string& text : texts) array.emplace_back(text);
+  return array;
+}
+
+json::Array places_json(const std::vector<std::pair<std::string, std::string>>& places) {
+  json::Array array;
+  for (const auto& [pod, node] : places) array.push_back(json::Object{{"pod", pod}, {"node", node}});
+  return array;
+}
+
+json::Object name_json(const GangName& name) {
+  return {{"kind", name.kind}, {"namespace", name.ns}, {"name", name.name}};
+}
+
+std::string to_text(const WaitReport& wait, WallTime now) {
+  return WaitText(wait, now).run();
+}
+
+std::string to_text(const RunReport& run, WallTime now) {
   std::string text = run.places.size() == 1 ? std::string()
                                             : fmt::format("{} {} runs {} pods (priority {}).\n", run.gang.kind,
                                                           run.gang.full(), run.places.size(), run.priority);
@@ -173,37 +209,7 @@ std::string text_of(const RunReport& run, WallTime now) {
   return text;
 }
 
-json::Array array_of(const std::vector<std::string>& texts) {
-  json::Array array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
-json::Array places_json(const std::vector<std::pair<std::string, std::string>>& places) {
-  json::Array array;
-  for (const auto& [pod, node] : places) array.push_back(json::Object{{"pod", pod}, {"node", node}});
-  return array;
-}
-
-json::Object name_json(const GangName& name) {
-  return {{"kind", name.kind}, {"namespace", name.ns}, {"name", name.name}};
-}
-
-const char* code_text(WaitReport::Code code) {
-  switch (code) {
-    case WaitReport::Code::kUnschedulable:
-      return "Unschedulable";
-    case WaitReport::Code::kGangIncomplete:
-      return "GangIncomplete";
-    case WaitReport::Code::kWaitsForVictims:
-      return "WaitsForVictims";
-    case WaitReport::Code::kHasRoom:
-      return "HasRoom";
-  }
-  return "";
-}
-
-json::Object document_of(const WaitReport& wait) {
+json::Object to_document(const WaitReport& wait) {
   json::Array holders;
   for (const Holder& holder : wait.holders) {
     json::Object object = name_json(holder.gang);
@@ -244,7 +250,7 @@ json::Object document_of(const WaitReport& wait) {
   return object;
 }
 
-json::Object document_of(const RunReport& run) {
+json::Object to_document(const RunReport& run) {
   json::Array places;
   for (const RunReport::Place& place : run.places) {
     json::Object object{
@@ -266,29 +272,6 @@ json::Object document_of(const RunReport& run) {
   object["lostGpuSecondsIfStopped"] = run.lost_gpu_seconds;
   object["budgets"] = array_of(run.budgets);
   return object;
-}
-
-}  // namespace
-
-std::string to_text(const Explanation& explanation) {
-  std::string text;
-  const bool is_one_pod = explanation.kind == "Pod";
-  if (!is_one_pod || !explanation.notes.empty())
-    text += fmt::format("{} {}/{}\n", explanation.kind, explanation.ns, explanation.name);
-  for (const std::string& note : explanation.notes) text += "  " + note + "\n";
-  for (const WaitReport& wait : explanation.waits) text += WaitText(wait, explanation.now).run();
-  for (const RunReport& run : explanation.runs) text += text_of(run, explanation.now);
-  return text;
-}
-
-json::Value to_json(const Explanation& explanation) {
-  json::Array waits;
-  for (const WaitReport& wait : explanation.waits) waits.push_back(document_of(wait));
-  json::Array runs;
-  for (const RunReport& run : explanation.runs) runs.push_back(document_of(run));
-  return json::Object{{"kind", explanation.kind},  {"namespace", explanation.ns},
-                      {"name", explanation.name},  {"notes", array_of(explanation.notes)},
-                      {"waits", std::move(waits)}, {"runs", std::move(runs)}};
 }
 
 }  // namespace gangway::scheduler

@@ -16,7 +16,6 @@ using planning::NodeId;
 using planning::Pod;
 using planning::PodId;
 using planning::PodShape;
-using planning::Requirement;
 using planning::Snapshot;
 
 // The system's own classes are not for users.
@@ -193,13 +192,10 @@ void Search::add_pod_rules(Steps& rules) const {
   for (const PodId member : waiting_members(snapshot_, asker_.gang)) {
     const PodShape& shape = *snapshot_.pods[member].shape;
     for (const planning::NodeSelector& selector : shape.required) {
-      bool is_simple = selector.terms.size() == 1 && selector.terms[0].names.empty();
-      if (is_simple)
-        for (const Requirement& label : selector.terms[0].labels)
-          is_simple &= label.op == Requirement::Op::kIn && label.values.size() == 1;
+      const bool is_simple = is_node_selector(asker_, selector);
       has_node_affinity |= !is_simple;
       if (is_simple)
-        for (const Requirement& label : selector.terms[0].labels) labels.emplace(label.key, label.values[0]);
+        for (const planning::Requirement& label : selector.terms[0].labels) labels.emplace(label.key, label.values[0]);
     }
     has_affinity |= !shape.affinity.empty();
     has_anti_affinity |= !shape.anti_affinity.empty();

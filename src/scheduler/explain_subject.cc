@@ -112,6 +112,8 @@ class SubjectReport {
   void note_pods() {
     std::size_t more = 0;
     for (const api::Version& pod : pods_) {
+      // Of a job, those that have done their part are not worth a word each.
+      if (explanation_.kind != "Pod" && pod.header->field("status.phase") == "Succeeded") continue;
       std::vector<std::string> notes = notes_on_pod(view_, pod);
       if (const auto at = known_.find(pod.header->name); at != known_.end())
         if (const auto refusal = model_->refusals().find(at->second); refusal != model_->refusals().end())
@@ -139,6 +141,7 @@ class SubjectReport {
       const auto [at, is_first] = alike_.emplace(likeness, explanation_.waits.size());
       if (!is_first) return explanation_.waits[at->second].pods.push_back(pod.name);
     }
+    asker.node_selector = node_selector_of(view_, snapshot_.pods[waiting.front()]);
     explanation_.waits.push_back(explainer_.why_waits(asker));
   }
 

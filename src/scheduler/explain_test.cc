@@ -125,8 +125,8 @@ TEST(Explain, SaysWhereSomethingRunsAndWhatCouldPreemptIt) {
   cluster.snapshot().budgets = {{"default", "all", {}, 0}};
   EXPECT_EQ(
       runs(cluster, "b"),
-      "Pod b runs on n0 since 2023-11-14T22:08:20Z (5m) (priority 100).\n"
-      "  Pods of these classes may preempt it: higher (200). The pods in the way would be stopped; 20 GPU-minutes "
+      "Pod default/b runs on n0 since 2023-11-14T22:08:20Z (5m) (priority 100).\n"
+      "  Pods of these classes may preempt it: higher (200). The pods in the way would be stopped; 20.0 GPU-minutes "
       "of work would be lost.\n"
       "  For now it is left alone by all below 200: default/b is protected for the first 10m of its run, until "
       "2023-11-14T22:18:20Z.\n"

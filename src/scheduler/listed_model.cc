@@ -1,5 +1,7 @@
 #include "scheduler/listed_model.h"
 
+#include <algorithm>
+
 #include "client/resource.h"
 #include "json/access.h"
 #include "json/value.h"
@@ -12,6 +14,17 @@ std::unique_ptr<ClusterModel> model_of(const client::View& view, const std::stri
     for (const auto& [name, version] : view.objects(resource).all()) model->touch(resource, name);
   model->update(view);
   return model;
+}
+
+planning::Labels node_selector_of(const client::View& view, const planning::Pod& pod) {
+  planning::Labels labels;
+  const api::Version version = view.get(client::resources::kPods, {pod.ns, pod.name});
+  const auto tree = version ? json::parse(*version.json) : Result<json::Value>(json::Value());
+  if (!tree) return labels;
+  for (const auto& label : json::map_at(*tree, {"spec", "nodeSelector"}))
+    if (label.value().is_string()) labels.emplace_back(label.key(), label.value().get_string());
+  std::sort(labels.begin(), labels.end());
+  return labels;
 }
 
 std::vector<PriorityClass> priority_classes(const client::View& view) {

@@ -15,6 +15,8 @@ namespace gangway::scheduler {
 // Pods of other schedulers hold their room, and do not wait.
 std::unique_ptr<ClusterModel> model_of(const client::View& view, const std::string& scheduler_name);
 
+// spec.nodeSelector of a pod of the model.
+planning::Labels node_selector_of(const client::View& view, const planning::Pod& pod);
 std::vector<PriorityClass> priority_classes(const client::View& view);
 
 }  // namespace gangway::scheduler

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 #include "client/resource.h"
 #include "scheduler/facts.h"
 #include "scheduler/listed_model.h"
@@ -72,9 +74,20 @@ PlanPreview preview(const client::View& view, const std::set<api::ObjectName>& p
     served.insert(ticket.gang);
     result.placed.push_back(placed_by(snapshot, ticket));
   }
-  for (const GangId gang : ours)
-    if (!served.contains(gang) && !waiting_members(snapshot, gang).empty())
-      result.waits.push_back(explainer.why_waits({gang, kNone}));
+  // Pods that nothing distinguishes are explained once.
+  std::map<std::pair<const planning::PodShape*, std::int64_t>, std::size_t> alike;
+  for (const GangId gang : line_of(snapshot)) {
+    if (!ours.contains(gang) || served.contains(gang)) continue;
+    const planning::Pod& pod = snapshot.pods[waiting_members(snapshot, gang).front()];
+    if (snapshot.gangs[gang].is_plain) {
+      const auto [at, is_first] = alike.emplace(std::pair(pod.shape.get(), pod.priority), result.waits.size());
+      if (!is_first) {
+        result.waits[at->second].pods.push_back(pod.name);
+        continue;
+      }
+    }
+    result.waits.push_back(explainer.why_waits({gang, kNone, node_selector_of(view, pod)}));
+  }
   return result;
 }
 

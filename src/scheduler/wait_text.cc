@@ -11,6 +11,8 @@ namespace gangway::scheduler {
 namespace {
 
 constexpr std::size_t kNamed = 8;
+constexpr std::size_t kPlacesListed = 20;
+constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
 
 std::string ordinal(std::size_t number) {
   const bool is_teen = number % 100 >= 11 && number % 100 <= 13;
@@ -126,7 +128,8 @@ std::string what_is_lost(const RunReport& run) {
     return "It would give up members above its minimum, and go on.";
   std::string how = run.on_preempt == planning::OnPreempt::kRequeue ? "All of it would be stopped and queued again"
                                                                     : "The pods in the way would be stopped";
-  if (run.lost_gpu_seconds > 0) how += fmt::format("; {} GPU-minutes of work would be lost", run.lost_gpu_seconds / 60);
+  if (run.lost_gpu_seconds > 0)
+    how += fmt::format("; {:.1f} GPU-minutes of work would be lost", static_cast<double>(run.lost_gpu_seconds) / 60);
   return how + ".";
 }
 
@@ -178,18 +181,22 @@ std::string to_text(const WaitReport& wait, WallTime now) {
 }
 
 std::string to_text(const RunReport& run, WallTime now) {
-  std::string text = run.places.size() == 1 ? std::string()
-                                            : fmt::format("{} {} runs {} pods (priority {}).\n", run.gang.kind,
-                                                          run.gang.full(), run.places.size(), run.priority);
-  for (const RunReport::Place& place : run.places) {
-    const std::string since = fmt::format("since {} ({})", to_rfc3339(place.since), human_duration(now - place.since));
-    std::string more;
-    if (place.ends) more = fmt::format(", until {} at the latest", to_rfc3339(*place.ends));
-    if (place.is_ending) more += ", is ending";
-    text += run.places.size() == 1 ? fmt::format("{} {} runs on {} {}{} (priority {}).\n", "Pod", place.pod, place.node,
-                                                 since, more, run.priority)
-                                   : fmt::format("  {} on {} {}{}\n", place.pod, place.node, since, more);
+  std::string text;
+  const std::size_t count = run.places.size();
+  if (count > 1)
+    text = run.gang.kind == "PodGroup"
+               ? fmt::format("PodGroup {} runs {} pods (priority {}):\n", run.gang.full(), count, run.priority)
+               : fmt::format("{} pods run (priority {}):\n", count, run.priority);
+  for (std::size_t i = 0; i < std::min(count, kPlacesListed); ++i) {
+    const RunReport::Place& place = run.places[i];
+    std::string when = fmt::format("since {} ({})", to_rfc3339(place.since), human_duration(now - place.since));
+    if (place.ends) when += fmt::format(", until {} at the latest", to_rfc3339(*place.ends));
+    if (place.is_ending) when += ", is ending";
+    text += count == 1 ? fmt::format("Pod {}/{} runs on {} {} (priority {}).\n", run.gang.ns, place.pod, place.node,
+                                     when, run.priority)
+                       : fmt::format("  {} on {} {}\n", place.pod, place.node, when);
   }
+  if (count > kPlacesListed) text += fmt::format("  and {} more\n", count - kPlacesListed);
   if (!run.promised_to.empty())
     text += fmt::format("  Its room is promised to {}: it is preempted.\n", run.promised_to);
   std::vector<std::string> classes;
@@ -198,7 +205,10 @@ std::string to_text(const RunReport& run, WallTime now) {
               ? fmt::format("  No priority class that preempts is above {}.\n", run.priority)
               : fmt::format("  Pods of these classes may preempt it: {}. {}\n", list_of(classes), what_is_lost(run));
   if (!run.protection.empty()) {
-    text += fmt::format("  For now it is left alone by all below {}: {}{}.\n", run.top_priority, run.protection,
+    text += fmt::format("  For now it is left alone by {}: {}{}.\n",
+                        run.top_priority > kHighestUserPriority ? std::string("everybody")
+                                                                : fmt::format("all below {}", run.top_priority),
+                        run.protection,
                         run.protected_until ? ", until " + to_rfc3339(*run.protected_until) : std::string());
   } else if (run.preempted > 0) {
     text += fmt::format("  It was preempted {} of {} times that are allowed in an hour.\n", run.preempted,

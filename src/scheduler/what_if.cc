@@ -73,7 +73,7 @@ class Application {
   void operator()(const DropNodeSelector& step) {
     each_shape([&](PodShape& shape) {
       for (planning::NodeSelector& selector : shape.required) {
-        if (selector.terms.size() != 1) continue;
+        if (!is_node_selector(asker_, selector)) continue;
         std::erase_if(selector.terms[0].labels, [&](const planning::Requirement& label) {
           return label.key == step.key && label.values == std::vector<std::string>{step.value};
         });
@@ -84,7 +84,9 @@ class Application {
     });
   }
   void operator()(const DropNodeAffinity&) {
-    each_shape([](PodShape& shape) { std::erase_if(shape.required, is_affinity); });
+    each_shape([&](PodShape& shape) {
+      std::erase_if(shape.required, [&](const auto& selector) { return !is_node_selector(asker_, selector); });
+    });
   }
   void operator()(const DropPodAffinity&) {
     each_shape([](PodShape& shape) { shape.affinity.clear(); });
@@ -143,14 +145,6 @@ class Application {
   }
 
  private:
-  static bool is_affinity(const planning::NodeSelector& selector) {
-    if (selector.terms.size() != 1 || !selector.terms[0].names.empty()) return true;
-    const auto& labels = selector.terms[0].labels;
-    return !std::all_of(labels.begin(), labels.end(), [](const planning::Requirement& label) {
-      return label.op == planning::Requirement::Op::kIn && label.values.size() == 1;
-    });
-  }
-
   void set_traits(NodeId node, planning::NodeTraits traits) {
     snapshot_.nodes[node].traits = std::make_shared<const planning::NodeTraits>(std::move(traits));
   }
@@ -196,6 +190,17 @@ std::vector<PodId> waiting_members(const Snapshot& snapshot, GangId gang) {
     if (pod.node == kNone && !pod.is_terminating && !pod.is_gated) waiting.push_back(member);
   }
   return waiting;
+}
+
+bool is_node_selector(const Asker& asker, const planning::NodeSelector& selector) {
+  if (selector.terms.size() != 1 || !selector.terms[0].names.empty()) return false;
+  planning::Labels labels;
+  for (const planning::Requirement& label : selector.terms[0].labels) {
+    if (label.op != planning::Requirement::Op::kIn || label.values.size() != 1) return false;
+    labels.emplace_back(label.key, label.values[0]);
+  }
+  std::sort(labels.begin(), labels.end());
+  return !asker.node_selector || *asker.node_selector == labels;
 }
 
 bool is_condition_of_node(const planning::Taint& taint) {

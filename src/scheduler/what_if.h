@@ -19,7 +19,11 @@ namespace gangway::scheduler {
 struct Asker {
   planning::GangId gang = planning::kNone;
   planning::PodId pod = planning::kNone;  // none: what the gang cannot do without
+  // spec.nodeSelector of its pods, where it is known: shapes do not tell it from node affinity that says the same.
+  std::optional<planning::Labels> node_selector = {};
 };
+// Whether this is what spec.nodeSelector says, or could be where that is not known.
+bool is_node_selector(const Asker& asker, const planning::NodeSelector& selector);
 
 struct CreateMembers {
   std::int64_t count = 0;

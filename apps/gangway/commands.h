@@ -15,5 +15,7 @@ void add_agent_commands(CLI::App& app, int& status);
 void add_usage_command(CLI::App& app, int& status);
 // replay.
 void add_replay_command(CLI::App& app, int& status);
+// explain, plan, top.
+void add_insight_commands(CLI::App& app, int& status);
 
 }  // namespace gangway

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   gangway::add_agent_commands(app, status);
   gangway::add_usage_command(app, status);
   gangway::add_replay_command(app, status);
+  gangway::add_insight_commands(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,6 +20,7 @@
 #include "machine_runtime.h"
 #include "net/asio_loop.h"
 #include "remote.h"
+#include "scheduler/explain_subject.h"
 #include "store/sqlite_store.h"
 #include "sys/files.h"
 #include "sys/log.h"
@@ -204,6 +205,8 @@ std::vector<cli::CommandDescription> describe_commands(const CLI::App& app) {
       for (const auto& name : option->get_lnames()) description.flags.push_back("--" + name);
     }
     if (command->get_name() == "completion") description.words = {"bash", "zsh"};
+    if (command->get_name() == "explain")
+      for (const auto& kind : scheduler::subject_kinds()) description.words.emplace_back(kind.word);
     commands.push_back(std::move(description));
   }
   return commands;

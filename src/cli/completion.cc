@@ -31,7 +31,7 @@ _gangway() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words
   case $previous in
     --data-dir|--flight-dir) COMPREPLY=($(compgen -d -- "$current")); return ;;
-    --cluster|--kubeconfig|--export|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --cluster|--kubeconfig|--export|--filename|-f|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W {} -- "$current"))
@@ -68,7 +68,7 @@ _gangway() {{
   fi
   case $words[CURRENT-1] in
     --data-dir|--flight-dir) _files -/; return ;;
-    --cluster|--kubeconfig|--export|backup|restore) _files; return ;;
+    --cluster|--kubeconfig|--export|--filename|-f|backup|restore) _files; return ;;
   esac
   case $words[2] in
 {}  esac

@@ -29,6 +29,7 @@ using client::Update;
 using client::View;
 using client::WorkQueue;
 using client::resources::kDisruptionBudgets;
+using client::resources::kNamespaces;
 using client::resources::kNodes;
 using client::resources::kPersistentVolumeClaims;
 using client::resources::kPersistentVolumes;
@@ -405,6 +406,7 @@ std::vector<client::WatchRule> Scheduler::watches() const {
           watch(kNodes, changes_offer),
           watch(kPodGroups, always),
           watch(kAllotments, always),
+          watch(kNamespaces, somebody_waits),
           watch(kDisruptionBudgets, somebody_waits),
           watch(kPriorityClasses, somebody_waits),
           watch(kConfigurations, somebody_waits),

@@ -37,7 +37,7 @@ e2e: unit
 
 test: unit e2e ## unit, contract and property tests, and kubectl against the real binary
 
-test-kube: unit ## the same requests to the real kube-apiserver and to ours
+test-kube: unit ## the same requests and pods to the real kube-apiserver and kube-scheduler, and to ours
 	@tests/kube/run.sh
 
 soak: ## large counts, sanitizers, fuzzing

@@ -14,6 +14,7 @@ namespace {
 
 using client::View;
 using client::resources::kDisruptionBudgets;
+using client::resources::kNamespaces;
 using client::resources::kNodes;
 using client::resources::kPods;
 using planning::GangId;
@@ -36,6 +37,8 @@ void ClusterModel::touch(const client::Resource& resource, const api::ObjectName
     touched_nodes_.insert(name.name);
   } else if (resource == kPodGroups) {
     touched_gangs_.insert({name.ns, name.name, true});
+  } else if (resource == kNamespaces) {
+    namespaces_touched_ = true;
   } else if (resource == kDisruptionBudgets) {
     budgets_touched_ = true;
   } else if (resource == kRequeuedPods) {
@@ -57,6 +60,7 @@ void ClusterModel::update(const View& view) {
   if (std::exchange(policies_touched_, false)) update_policies(view);
   if (std::exchange(budgets_touched_, false)) update_budgets(view);
   if (std::exchange(places_touched_, false)) update_places(view);
+  if (std::exchange(namespaces_touched_, false)) update_namespaces(view);
   for (const std::string& name : std::exchange(touched_nodes_, {})) update_node(view, name);
   for (const api::ObjectName& name : std::exchange(touched_pods_, {})) update_pod(view, name);
   update_claims(view);
@@ -119,6 +123,13 @@ planning::Request ClusterModel::request_of(const api::Amounts& amounts) {
     if (amount > 0) request.emplace_back(snapshot_.resources.id_of(name), std::min(amount, planning::kLargestAmount));
   std::sort(request.begin(), request.end());
   return request;
+}
+
+planning::PodShape ClusterModel::shape_of(const PodNeeds& facts) {
+  planning::PodShape shape = facts.shape;
+  shape.request = request_of(facts.requests);
+  choose_namespaces(facts.namespace_choices, namespaces_, shape);
+  return shape;
 }
 
 void ClusterModel::update_node(const View& view, const std::string& name) {
@@ -187,6 +198,7 @@ void ClusterModel::remove_pod(const api::ObjectName& name) {
     touched_gangs_.insert(keys_[gang]);
   }
   snapshot_.pods[id] = {};
+  choose_namespaces_.erase(name);
   with_claims_.erase(id);
   with_deadlines_.erase(id);
   refusals_.erase(id);
@@ -228,9 +240,8 @@ void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
   pod.is_terminating = version.header->deleting_since.has_value();
   pod.rank = facts->group.empty() ? 0 : facts->rank;
   pod.since = on.empty() ? version.header->created : facts->started.value_or(view.now());
-  planning::PodShape shape = facts->shape;
-  shape.request = request_of(facts->requests);
-  pod.shape = one_of(shapes_, std::move(shape));
+  pod.shape = one_of(shapes_, shape_of(*facts));
+  if (!facts->namespace_choices.empty()) choose_namespaces_.insert(name);
   pod.ends.reset();
   with_deadlines_.erase(id);
   if (facts->deadline && pod.node != kNone) pod.ends = pod.since + *facts->deadline;
@@ -280,8 +291,7 @@ void ClusterModel::update_claims(const View& view) {
     changes_.pods[{pod.ns, pod.name}] = id;
     pod.is_gated = facts->is_gated || !limits.refusal.empty();
     if (!limits.refusal.empty()) refusals_[id] = limits.refusal;
-    planning::PodShape shape = facts->shape;
-    shape.request = request_of(facts->requests);
+    planning::PodShape shape = shape_of(*facts);
     for (const volumes::PlaceLimit& limit : limits.limits)
       if (auto translated = translate(limit)) shape.limits.push_back(std::move(*translated));
     pod.shape = one_of(shapes_, std::move(shape));
@@ -413,6 +423,15 @@ void ClusterModel::update_budgets(const View& view) {
     const auto facts = view.objects(kDisruptionBudgets).facts(version, read_budget);
     if (!facts->selects_nothing) snapshot_.budgets.push_back({name.ns, name.name, facts->pods, facts->allowed});
   }
+}
+
+// Where labels have changed, pods that choose namespaces by them may mean others now.
+void ClusterModel::update_namespaces(const View& view) {
+  NamespaceLabels now;
+  for (const auto& [name, version] : view.objects(kNamespaces).all()) now.emplace(name.name, version.header->labels);
+  if (now == namespaces_) return;
+  namespaces_ = std::move(now);
+  touched_pods_.insert(choose_namespaces_.begin(), choose_namespaces_.end());
 }
 
 void ClusterModel::update_policies(const View& view) {

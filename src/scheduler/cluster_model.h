@@ -69,6 +69,7 @@ class ClusterModel {
   void update_claims(const client::View& view);
   void update_gang(const client::View& view, const GangKey& key);
   void update_budgets(const client::View& view);
+  void update_namespaces(const client::View& view);
   void update_policies(const client::View& view);
   std::optional<planning::OpenTicket> read_ticket(const client::View& view, const GangKey& key);
   void settle_assumed(const client::View& view);
@@ -79,6 +80,7 @@ class ClusterModel {
 
   planning::Amounts amounts_of(const api::Amounts& amounts);
   planning::Request request_of(const api::Amounts& amounts);
+  planning::PodShape shape_of(const PodNeeds& facts);
   GangKey gang_key(const api::ObjectName& pod, const PodNeeds& facts) const;
   planning::PodId pod_slot(const api::ObjectName& name);
   template <class T>
@@ -108,12 +110,15 @@ class ClusterModel {
     WallTime since;
   };
   std::multimap<api::ObjectName, Place> places_;
+  NamespaceLabels namespaces_;
+  std::set<api::ObjectName> choose_namespaces_;  // pods that do, by their labels
   Pool<planning::NodeTraits> traits_;
   Pool<planning::PodShape> shapes_;
 
   std::set<std::string> touched_nodes_;
   std::set<api::ObjectName> touched_pods_;
   std::set<GangKey> touched_gangs_;
+  bool namespaces_touched_ = true;
   bool budgets_touched_ = true;
   bool places_touched_ = true;
   bool policies_touched_ = true;

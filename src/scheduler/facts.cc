@@ -114,7 +114,7 @@ PodNeeds read_pod(const api::Version& version) {
     const auto at = facts.requests.find(resource);
     return at == facts.requests.end() || at->second == 0 ? otherwise : at->second;
   };
-  facts.shape = read_shape(pod, *version.header);
+  facts.shape = read_shape(pod, *version.header, facts.namespace_choices);
   facts.shape.load_cpu = amount("cpu", kAssumedCpu);
   facts.shape.load_memory = amount("memory", kAssumedMemory);
   facts.shape.ports = host_ports(spec);

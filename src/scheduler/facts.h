@@ -13,6 +13,7 @@
 #include "api/pod_requests.h"
 #include "base/time.h"
 #include "planning/snapshot.h"
+#include "scheduler/namespace_choice.h"
 
 namespace gangway::scheduler {
 
@@ -35,7 +36,8 @@ struct PodNeeds {
   std::int64_t priority = 0;
   bool never_preempts = false;
   api::Amounts requests;     // itself as one of "pods" too
-  planning::PodShape shape;  // all but its request
+  planning::PodShape shape;  // all but its request, and the namespaces that it chooses by their labels
+  std::vector<NamespaceChoice> namespace_choices;
   std::string group;         // the gang it belongs to; empty: none
   bool needs_group = false;  // only a PodGroup says how many belong to that gang
   std::int64_t minimum = 0;  // of that gang, where the pod itself says so

@@ -30,6 +30,7 @@ using client::Update;
 using client::View;
 using client::WorkQueue;
 using client::resources::kDisruptionBudgets;
+using client::resources::kNamespaces;
 using client::resources::kNodes;
 using client::resources::kPersistentVolumeClaims;
 using client::resources::kPersistentVolumes;
@@ -440,6 +441,7 @@ std::vector<client::WatchRule> Scheduler::watches() const {
           watch(kPodGroups, always),
           watch(kAllotments, always),
           watch(kRequeuedPods, always),
+          watch(kNamespaces, somebody_waits),
           watch(kDisruptionBudgets, somebody_waits),
           watch(kPriorityClasses, somebody_waits),
           watch(kConfigurations, somebody_waits),

@@ -18,6 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using client::resources::kEvents;
+using client::resources::kNamespaces;
 using client::resources::kNodes;
 using client::resources::kPersistentVolumeClaims;
 using client::resources::kPersistentVolumes;
@@ -194,6 +195,39 @@ TEST_F(SchedulerTest, HostPortsAreNotSharedUnlessAddressesDiffer) {
   EXPECT_EQ(refusal("c"),
             "False Unschedulable: 0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod "
             "ports.");
+}
+
+TEST_F(SchedulerTest, TermsMeanNamespacesByTheirLabels) {
+  const auto a_namespace = [](const std::string& name, const std::string& team) {
+    return testing::an_object("v1", "Namespace", "", name)
+        .with(R"({"metadata":{"labels":{"team":")" + team + R"("}}})");
+  };
+  const auto away_from = [](const std::string& namespaces) {
+    return R"({"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+               {"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app":"db"}},)" +
+           namespaces + "}]}}}}";
+  };
+  node("n0", R"({"metadata":{"labels":{"kubernetes.io/hostname":"n0"}},"status":{"allocatable":{"pods":"9"}}})");
+  api.create(kNamespaces, a_namespace("red", "red"));
+  api.create(kNamespaces, a_namespace("blue", "blue"));
+  api.create(kPods,
+             testing::a_pod("blue", "db").with(R"({"metadata":{"labels":{"app":"db"}},"spec":{"nodeName":"n0"}})"));
+  pod("off-red", "100m", away_from(R"("namespaceSelector":{"matchLabels":{"team":"red"}})"));
+  pod("off-blue", "100m", away_from(R"("namespaceSelector":{"matchLabels":{"team":"blue"}})"));
+  pod("off-all", "100m", away_from(R"("namespaceSelector":{})"));
+  pod("named-too", "100m", away_from(R"("namespaces":["blue"],"namespaceSelector":{"matchLabels":{"team":"red"}})"));
+  pod("own", "100m", away_from(R"("namespaces":[])"));
+  start();
+  EXPECT_EQ(place("off-red"), "n0");
+  EXPECT_EQ(place("off-blue"), "");
+  EXPECT_EQ(place("off-all"), "");
+  EXPECT_EQ(place("named-too"), "");
+  EXPECT_EQ(place("own"), "n0");
+
+  api.patch(kNamespaces, {"", "blue"}, testing::parsed(R"({"metadata":{"labels":{"team":"green"}}})"));
+  bench.loop.run_until_idle();
+  EXPECT_EQ(place("off-blue"), "n0");
+  EXPECT_EQ(place("named-too"), "");
 }
 
 TEST_F(SchedulerTest, TakesTheRoomOfPodsThatHaveEndedOrGone) {
@@ -626,7 +660,8 @@ TEST_P(SchedulerWeatherTest, NeverOversubscribesAndPlacesAllInTheEnd) {
     expect_no_node_oversubscribed();
   }
   api.set_weather({});
-  for (int i = 0; i < 60; ++i) {
+  // Longer than the back-off that so much bad luck leads to.
+  for (int i = 0; i < 150; ++i) {
     for (const auto& [name, version] : std::map(api.objects(kPods)))
       if (!version.header->field("spec.nodeName").empty())
         api.patch(kPods, name, testing::parsed(R"({"status":{"phase":"Succeeded"}})"), "status");

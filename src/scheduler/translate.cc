@@ -64,10 +64,14 @@ planning::Selector read_selector(const json::Value* selector) {
 // The values that the pod itself has for these labels are asked for too, or ruled out.
 void add_own_labels(const json::Value& term, const char* key, Requirement::Op op, const api::Header& pod,
                     planning::Selector& selector) {
-  for (const std::string& label : json::strings_at(term, {key})) {
-    const std::string_view value = pod.label(label);
-    if (!value.empty()) selector.requirements.push_back({label, op, {std::string(value)}});
-  }
+  for (const std::string& label : json::strings_at(term, {key}))
+    if (const std::string* value = planning::find_label(pod.labels, label))
+      selector.requirements.push_back({label, op, {*value}});
+}
+
+const json::Value* namespace_selector(const json::Value& term) {
+  const json::Value* const selector = json::find(term, {"namespaceSelector"});
+  return selector && !selector->is_null() ? selector : nullptr;
 }
 
 AffinityTerm read_term(const json::Value& term, const api::Header& pod, std::int64_t weight) {
@@ -77,22 +81,35 @@ AffinityTerm read_term(const json::Value& term, const api::Header& pod, std::int
   add_own_labels(term, "matchLabelKeys", Requirement::Op::kIn, pod, result.pods);
   add_own_labels(term, "mismatchLabelKeys", Requirement::Op::kNotIn, pod, result.pods);
   result.namespaces = json::strings_at(term, {"namespaces"});
-  // Which namespaces a selector means is not in the pod; one that selects everything is what people write.
-  const json::Value* selector = json::find(term, {"namespaceSelector"});
-  result.all_namespaces = selector && !selector->is_null();
-  if (result.namespaces.empty() && !result.all_namespaces) result.namespaces = {pod.name.ns};
+  const json::Value* selector = namespace_selector(term);
+  result.all_namespaces = selector && read_selector(selector).requirements.empty();
+  if (result.namespaces.empty() && !selector) result.namespaces = {pod.name.ns};
   std::sort(result.namespaces.begin(), result.namespaces.end());
   return result;
 }
 
-void read_terms(const json::Value& affinity, const char* kind, const api::Header& pod, std::int64_t sign,
-                std::vector<AffinityTerm>& required, std::vector<AffinityTerm>& preferred) {
-  for (const auto& term : json::array_at(affinity, {kind, "requiredDuringSchedulingIgnoredDuringExecution"}))
-    required.push_back(read_term(term, pod, 0));
-  for (const auto& item : json::array_at(affinity, {kind, "preferredDuringSchedulingIgnoredDuringExecution"}))
-    if (const json::Value* term = json::find(item, {"podAffinityTerm"}))
-      preferred.push_back(read_term(*term, pod, sign * json::integer_at(item, {"weight"}, 1)));
-}
+// The terms of one kind, as they are added to a shape.
+struct TermReader {
+  const json::Value& affinity;
+  const api::Header& pod;
+  planning::PodShape& shape;
+  std::vector<NamespaceChoice>& choices;
+
+  void add(const json::Value& term, std::int64_t weight, NamespaceChoice::Terms kind,
+           std::vector<AffinityTerm>& terms) {
+    terms.push_back(read_term(term, pod, weight));
+    const json::Value* const selector = namespace_selector(term);
+    if (selector && !terms.back().all_namespaces) choices.push_back({kind, terms.size() - 1, read_selector(selector)});
+  }
+  void read(const char* key, std::int64_t sign, NamespaceChoice::Terms kind, std::vector<AffinityTerm>& required) {
+    for (const auto& term : json::array_at(affinity, {key, "requiredDuringSchedulingIgnoredDuringExecution"}))
+      add(term, 0, kind, required);
+    for (const auto& item : json::array_at(affinity, {key, "preferredDuringSchedulingIgnoredDuringExecution"}))
+      if (const json::Value* term = json::find(item, {"podAffinityTerm"}))
+        add(*term, sign * json::integer_at(item, {"weight"}, 1), NamespaceChoice::Terms::kPreferredAffinity,
+            shape.preferred_affinity);
+  }
+};
 
 planning::SpreadConstraint read_spread(const json::Value& item, const api::Header& pod) {
   planning::SpreadConstraint constraint;
@@ -168,7 +185,8 @@ std::optional<planning::PlaceLimit> translate(const volumes::PlaceLimit& limit) 
   return result;
 }
 
-planning::PodShape read_shape(const json::Value& pod, const api::Header& header) {
+planning::PodShape read_shape(const json::Value& pod, const api::Header& header,
+                              std::vector<NamespaceChoice>& choices) {
   planning::PodShape shape;
   shape.ns = header.name.ns;
   for (const api::Toleration& toleration : api::read_tolerations(pod))
@@ -176,8 +194,9 @@ planning::PodShape read_shape(const json::Value& pod, const api::Header& header)
   shape.required = translate(api::NodeSelector::of_pod(pod));
   shape.preferred = read_preferred(pod);
   if (const json::Value* affinity = json::find(pod, {"spec", "affinity"})) {
-    read_terms(*affinity, "podAffinity", header, 1, shape.affinity, shape.preferred_affinity);
-    read_terms(*affinity, "podAntiAffinity", header, -1, shape.anti_affinity, shape.preferred_affinity);
+    TermReader reader{*affinity, header, shape, choices};
+    reader.read("podAffinity", 1, NamespaceChoice::Terms::kAffinity, shape.affinity);
+    reader.read("podAntiAffinity", -1, NamespaceChoice::Terms::kAntiAffinity, shape.anti_affinity);
   }
   for (const auto& item : json::array_at(pod, {"spec", "topologySpreadConstraints"}))
     shape.spread.push_back(read_spread(item, header));

@@ -8,6 +8,7 @@
 #include "api/taints.h"
 #include "json/value.h"
 #include "planning/shapes.h"
+#include "scheduler/namespace_choice.h"
 #include "volumes/claim_limits.h"
 
 namespace gangway::scheduler {
@@ -19,7 +20,8 @@ std::vector<planning::NodeSelector> translate(const api::NodeSelector& selector)
 // Nothing, when the limit holds everywhere.
 std::optional<planning::PlaceLimit> translate(const volumes::PlaceLimit& limit);
 
-// Tolerations, selectors, affinities and spreading; not what it requests, nor its ports.
-planning::PodShape read_shape(const json::Value& pod, const api::Header& header);
+// Tolerations, selectors, affinities and spreading; not what it requests, nor its ports. Terms that mean namespaces by
+// their labels are added to `choices`.
+planning::PodShape read_shape(const json::Value& pod, const api::Header& header, std::vector<NamespaceChoice>& choices);
 
 }  // namespace gangway::scheduler

@@ -13,17 +13,18 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeVar
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from e2e.session import difference, sections, transcript
 from kube.comparison.cases import Case, load_cases
-from kube.comparison.difference import load_known
+from kube.comparison.difference import KnownDifference, load_known
 from kube.comparison.runner import Comparison, Tally
 from kube.harness.gangway import GangwayCluster
 from kube.harness.http import Client, serve_definition
@@ -32,12 +33,18 @@ from kube.harness.real import SHARED_CONTROLLERS, ACTING_CONTROLLERS, RealCluste
 from kube.managed_fields.fragments import WIDGETS
 from kube.managed_fields.sequences import all_sequences
 from kube.schema_fields import compare_schemas
+from kube.situations.runner import Playing
+from kube.situations.sides import OurSide, RealSide
+from kube.situations.situation import Situation, load_situations
 
 Subject = RealCluster | GangwayCluster
 HERE = Path(__file__).resolve().parent
 
 
-def chosen(cases: list[Case], options: argparse.Namespace) -> list[Case]:
+Titled = TypeVar("Titled", Case, Situation)
+
+
+def chosen(cases: list[Titled], options: argparse.Namespace) -> list[Titled]:
     if options.case:
         cases = [case for case in cases if case.title == options.case]
     if options.filter:
@@ -49,13 +56,18 @@ def compare(real: RealCluster, subject: Subject, cases: list[Case], options: arg
     known = load_known(HERE / "differences.yaml") if subject.name == "gangway" else []
     comparison = Comparison(real, subject, known, options.patience, options.quiet)
     tally = comparison.run(chosen(cases, options))
-    if not options.case and not options.filter:
-        for entry in known:
-            # Each part uses only the entries of its own themes, which a title begins with.
-            themes = {case.theme for case in cases}
-            if not entry.used and entry.cases.split(":")[0] in themes:
-                print(f"NOTE differences.yaml: nothing differs any more at {entry.path} of {entry.cases!r}")
+    report_unused(known, cases, options)
     return tally
+
+
+def report_unused(known: list[KnownDifference], cases: Sequence[Case | Situation], options: argparse.Namespace) -> None:
+    if options.case or options.filter:
+        return
+    # Each part uses only the entries of its own titles, which begin alike.
+    themes = {case.title.split(":")[0] for case in cases}
+    for entry in known:
+        if not entry.used and entry.cases.split(":")[0] in themes:
+            print(f"NOTE differences.yaml: nothing differs any more at {entry.path} of {entry.cases!r}")
 
 
 def run_cases(real: RealCluster, subject: Subject, options: argparse.Namespace) -> Tally:
@@ -90,6 +102,23 @@ def run_kubectl(real: RealCluster, subject: Subject, options: argparse.Namespace
     return tally
 
 
+def run_scheduling(options: argparse.Namespace) -> int:
+    """Each situation has a cluster of its own, so that this part starts both sides itself."""
+    started = time.monotonic()
+    situations = load_situations()
+    second = options.subject == "real"
+    known = [] if second else load_known(HERE / "differences.yaml")
+    with ExitStack() as stack:
+        sides = []
+        for side in (RealSide, RealSide if second else OurSide):
+            sides.append(side(SCHEDULING_PATIENCE))
+            stack.callback(sides[-1].stop)
+        tally = Playing(*sides, known, options.quiet).run(chosen(situations, options))
+    report_unused(known, situations, options)
+    print(f"scheduling: {tally} ({time.monotonic() - started:.0f} s)", flush=True)
+    return tally.failed
+
+
 PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = {
     "cases": run_cases,
     "managed-fields": run_managed_fields,
@@ -100,6 +129,9 @@ PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = 
 
 # What single requests do is compared without the controllers that would answer them; a session has them.
 SINGLE_REQUESTS = ("cases", "managed-fields", "schemas")
+SCHEDULING = "scheduling"
+# For a scheduler to come to rest. Rest is waited for, so that only what never comes to it waits so long.
+SCHEDULING_PATIENCE = 120.0
 
 
 def ours_of(without: tuple[str, ...]) -> tuple[str, ...]:
@@ -135,7 +167,7 @@ def run_parts(parts: list[str], without: tuple[str, ...], options: argparse.Name
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", choices=["gangway", "real"], default="gangway")
-    parser.add_argument("--part", choices=list(PARTS), action="append", help="only this part (may be repeated)")
+    parser.add_argument("--part", choices=[*PARTS, SCHEDULING], action="append", help="only this part (may be repeated)")
     parser.add_argument("--filter", help="a regular expression on titles")
     parser.add_argument("--case", help="the exact title of one case")
     parser.add_argument("--list", action="store_true", help="print the titles and stop")
@@ -143,12 +175,15 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print only what failed")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(case.title for case in chosen(load_cases() + all_sequences(), options)))
+        cases = [*load_cases(), *all_sequences(), *load_situations()]
+        print("\n".join(case.title for case in chosen(cases, options)))
         return 0
     exit_on_sigterm()
-    wanted = list(options.part or PARTS)
+    wanted = list(options.part or [*PARTS, SCHEDULING])
     failed = run_parts([part for part in wanted if part in SINGLE_REQUESTS], ACTING_CONTROLLERS, options)
-    failed += run_parts([part for part in wanted if part not in SINGLE_REQUESTS], (), options)
+    failed += run_parts([part for part in wanted if part not in (*SINGLE_REQUESTS, SCHEDULING)], (), options)
+    if SCHEDULING in wanted:
+        failed += run_scheduling(options)
     return 1 if failed else 0
 
 

@@ -14,6 +14,9 @@ namespace {
 // Lists of blockers are for people.
 constexpr std::size_t kBlockersNamed = 16;
 
+constexpr const char* kNotHelpful = "Preemption is not helpful for scheduling";
+constexpr const char* kNoVictims = "No preemption victims found for incoming pod";
+
 struct Shortage {
   Request lacks;         // resources, and how much of each
   bool is_kept = false;  // it would fit, were the room not kept for a reservation
@@ -29,17 +32,39 @@ Shortage shortage_on(const Board& board, const Claimant& claimant, NodeId node) 
   return shortage;
 }
 
-// The reasons of one node that admits the shape: every resource that is short, or one that is not about room.
+// The reasons of one node that admits the shape: every resource that is short, or one that is not about room. In the
+// order of kube-scheduler's filters, where the first that objects is heard.
 std::vector<std::string> reasons_on(Board& board, const Claimant& claimant, NodeId node, const Shortage& shortage) {
+  if (!board.has_free_ports(*claimant.shape, node))
+    return {"node(s) didn't have free ports for the requested pod ports"};
   std::vector<std::string> reasons;
   for (const auto& [id, amount] : shortage.lacks)
     reasons.push_back(id == kPods ? "Too many pods" : "Insufficient " + board.snapshot().resources.name_of(id));
   if (shortage.is_kept) reasons.emplace_back("node(s) had room that is kept for a gang that waits longer");
   if (!reasons.empty()) return reasons;
-  if (!board.has_free_ports(*claimant.shape, node))
-    return {"node(s) didn't have free ports for the requested pod ports"};
   std::string reason = board.topology().why_not(*claimant.shape, *claimant.labels, node);
   if (!reason.empty()) reasons.push_back(std::move(reason));
+  return reasons;
+}
+
+bool nobody_can_help(const std::vector<std::string>& reasons) {
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [](const std::string& reason) { return reason == kNoCompany || reason == kNoTopologyLabel; });
+}
+
+// Why evicting from a node that admits the shape is no way out: what is still in the way when all have gone who may.
+std::vector<std::string> why_not_evict(Board& board, const Victims& victims, const Claimant& claimant,
+                                       std::int64_t priority, NodeId node) {
+  const Board::Trial trial(board);
+  bool has_any = false;
+  for (const PodId pod : victims.by_node()[node]) {
+    if (!victims.may_evict(pod, priority)) continue;
+    board.remove(pod);
+    has_any = true;
+  }
+  std::vector<std::string> reasons;
+  if (has_any) reasons = reasons_on(board, claimant, node, shortage_on(board, claimant, node));
+  if (reasons.empty()) reasons.emplace_back(kNoVictims);
   return reasons;
 }
 
@@ -69,13 +94,17 @@ void explain_refusal(Board& board, const Victims& victims, const Claimant& claim
   const Judgement& judgement = board.judge(*claimant.shape);
   std::map<std::string, std::int64_t> counts = judgement.refusals;
   std::map<std::string, std::int64_t> preemption;
-  for (const auto& [reason, count] : judgement.refusals)
-    preemption["Preemption is not helpful for scheduling"] += count;
+  for (const auto& [reason, count] : judgement.refusals) preemption[kNotHelpful] += count;
   std::optional<std::tuple<std::size_t, std::int64_t, std::uint32_t>> nearest;
   for (const NodeId node : board.admitted(*claimant.shape)) {
     const Shortage shortage = shortage_on(board, claimant, node);
-    for (const std::string& reason : reasons_on(board, claimant, node, shortage)) ++counts[reason];
-    ++preemption["No preemption victims found for incoming pod"];
+    const std::vector<std::string> reasons = reasons_on(board, claimant, node, shortage);
+    for (const std::string& reason : reasons) ++counts[reason];
+    if (nobody_can_help(reasons)) {
+      ++preemption[kNotHelpful];
+    } else if (priority) {
+      for (const std::string& reason : why_not_evict(board, victims, claimant, *priority, node)) ++preemption[reason];
+    }
     const auto now = distance(board, shortage, node);
     if (!nearest || now < *nearest) {
       nearest = now;

@@ -114,12 +114,12 @@ std::string Topology::why_not_affinity(const PodShape& shape, const Labels& labe
   for (std::size_t i = 0; i < shape.affinity.size(); ++i) {
     const AffinityTerm term = asked_for_by_all(shape.affinity, i);
     const auto company = count_near(term, node);
-    if (!company) return "node(s) didn't match pod affinity rules";
+    if (!company) return kNoCompany;
     has_company = has_company && *company > 0;
     // The first of pods that want to be together finds nobody, and may begin anywhere.
     begins = begins && count(term).all == 0 && term.selects(shape.ns, labels);
   }
-  if (!has_company && !begins) return "node(s) didn't match pod affinity rules";
+  if (!has_company && !begins) return kNoCompany;
   for (const AffinityTerm& term : shape.anti_affinity) {
     if (const auto others = count_near(term, node); others && *others > 0)
       return "node(s) didn't match pod anti-affinity rules";
@@ -164,7 +164,7 @@ std::string Topology::why_not_spread(const PodShape& shape, const Labels& labels
     if (!constraint.is_required) continue;
     const Counted& counted = spread(shape, constraint).counted;
     const auto here = near(counted, constraint.topology_key, node);
-    if (!here) return "node(s) didn't match pod topology spread constraints (missing required label)";
+    if (!here) return kNoTopologyLabel;
     std::int64_t fewest = 0;
     if (!counted.domains.empty() && static_cast<std::int64_t>(counted.domains.size()) >= constraint.min_domains)
       fewest = std::min_element(counted.domains.begin(), counted.domains.end(), [](const auto& a, const auto& b) {

@@ -15,6 +15,11 @@
 
 namespace gangway::planning {
 
+// What keeps a pod off a node whoever leaves it.
+inline constexpr const char* kNoCompany = "node(s) didn't match pod affinity rules";
+inline constexpr const char* kNoTopologyLabel =
+    "node(s) didn't match pod topology spread constraints (missing required label)";
+
 class Topology {
  public:
   explicit Topology(const Snapshot& snapshot);

@@ -1,4 +1,4 @@
-"""The real control plane on loopback: etcd, kube-apiserver and, when asked for, kube-controller-manager.
+"""The real control plane on loopback: etcd, kube-apiserver and, when asked for, kube-controller-manager and kube-scheduler.
 
 docs/kube-comparison.md says why each option that differs from a default differs.
 """
@@ -6,8 +6,10 @@ docs/kube-comparison.md says why each option that differs from a default differs
 from __future__ import annotations
 
 import atexit
+import http.client
 import os
 import shutil
+import ssl
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -53,6 +55,28 @@ SHARED_CONTROLLERS = (
 LOCAL_CLASS = yaml.safe_load((REPOSITORY / "kinds" / "bootstrap" / "storage-classes.yaml").read_text().split("---\n")[1])
 
 
+# Pods that could not be placed are tried again as soon as something changes: waiting longer compares nothing.
+SCHEDULER_CONFIGURATION = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "leaderElection": {"leaderElect": False},
+    "podInitialBackoffSeconds": 1,
+    "podMaxBackoffSeconds": 1,
+}
+
+
+def _answers(port: int, path: str) -> bool:
+    """Whether what listens there says 200; it made its certificate itself."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=ssl._create_unverified_context())
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
 def ensure_built(*components: str) -> Path:
     """Builds the named components unless they are cached, and says which folder they are in."""
     subprocess.run([SETUP, *components], check=True)
@@ -62,8 +86,18 @@ def ensure_built(*components: str) -> Path:
 class RealCluster:
     """Running when constructed; `stop` (or leaving the `with` block) ends it and removes its folder."""
 
-    def __init__(self, controllers: Sequence[str] = SHARED_CONTROLLERS) -> None:
-        self._bin = ensure_built("kube-apiserver", *(["kube-controller-manager"] if controllers else []))
+    def __init__(
+        self,
+        controllers: Sequence[str] = SHARED_CONTROLLERS,
+        scheduler: bool = False,
+        without_admission: Sequence[str] = (),
+    ) -> None:
+        self._without_admission = ("StorageObjectInUseProtection", *without_admission)
+        self._bin = ensure_built(
+            "kube-apiserver",
+            *(["kube-controller-manager"] if controllers else []),
+            *(["kube-scheduler"] if scheduler else []),
+        )
         self.folder = Path(tempfile.mkdtemp(prefix="gangway-kube-"))
         self._children: dict[str, Child] = {}
         self._etcd_port, peer_port, self._port = free_ports(3)
@@ -74,6 +108,8 @@ class RealCluster:
             self.start_apiserver()
             if controllers:
                 self._start_controllers(controllers)
+            if scheduler:
+                self._start_scheduler()
         except BaseException:
             self.stop()
             raise
@@ -109,12 +145,15 @@ class RealCluster:
         self._kubelet_client = self._authority.issue("kubelet-client", "/O=system:masters/CN=kube-apiserver-kubelet-client")
         # The role of that name leaves writes to each controller's own account; one identity for all is quicker to start.
         manager = self._authority.issue("controllers", "/O=system:masters/CN=system:kube-controller-manager")
+        scheduler = self._authority.issue("scheduler", "/CN=system:kube-scheduler")
         self._token_key = self._authority.new_key("service-account")
         url = f"https://127.0.0.1:{self._port}"
         self.kubeconfig = self.folder / "admin.kubeconfig"
         self._manager_kubeconfig = self.folder / "controllers.kubeconfig"
         write_kubeconfig(self.kubeconfig, url, self._authority.ca, *admin)
+        self._scheduler_kubeconfig = self.folder / "scheduler.kubeconfig"
         write_kubeconfig(self._manager_kubeconfig, url, self._authority.ca, *manager)
+        write_kubeconfig(self._scheduler_kubeconfig, url, self._authority.ca, *scheduler)
         self.endpoint: Endpoint = from_kubeconfig(self.kubeconfig)
 
     def _start(self, name: str, command: list[str | Path]) -> Child:
@@ -150,7 +189,7 @@ class RealCluster:
             "--authorization-mode=RBAC",
             "--service-cluster-ip-range=10.96.0.0/16",
             "--endpoint-reconciler-type=none",
-            "--disable-admission-plugins=StorageObjectInUseProtection",
+            f"--disable-admission-plugins={','.join(self._without_admission)}",
             "--feature-gates=APIServerIdentity=false,WatchList=true",
             "--profiling=false",
         ])  # fmt: skip
@@ -195,9 +234,27 @@ class RealCluster:
         wait_for("the controllers at work", default_account_exists, seconds=60)
         client.close()
 
+    def _start_scheduler(self) -> None:
+        config = self.folder / "scheduler.yaml"
+        config.write_text(yaml.safe_dump(SCHEDULER_CONFIGURATION | {
+            "clientConnection": {"kubeconfig": str(self._scheduler_kubeconfig), "qps": 5000, "burst": 5000},
+        }))  # fmt: skip
+        (port,) = free_ports(1)
+        child = self._start("kube-scheduler", [
+            self._bin / "kube-scheduler", f"--config={config}",
+            "--bind-address=127.0.0.1", f"--secure-port={port}", f"--cert-dir={self.folder / 'scheduler-pki'}",
+            "--authentication-skip-lookup=true",
+        ])  # fmt: skip
+
+        def at_work() -> bool:
+            child.check_alive()
+            return _answers(port, "/readyz")
+
+        wait_for("kube-scheduler at work", at_work, seconds=90, pause=0.1)
+
     def stop(self) -> None:
         atexit.unregister(self.stop)
-        for name in ("kube-controller-manager", "kube-apiserver", "etcd"):
+        for name in ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"):
             if child := self._children.pop(name, None):
                 child.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,10 +1,15 @@
 #include "scheduler/flight/line_writer.h"
 
+#include <algorithm>
+
 namespace gangway::scheduler::flight {
 
 std::string time_text(WallTime time) {
   using std::chrono::days;
   using std::chrono::seconds;
+  // The first day of all is cut in half by what nanoseconds can count: no calendar begins within it.
+  constexpr WallTime kFirstDay = std::chrono::ceil<days>(WallTime::min());
+  time = std::max(time, kFirstDay);
   const auto second = std::chrono::floor<seconds>(time);
   if (second != time) return to_rfc3339_nano(time);
   // As to_rfc3339 writes it, at a fifth of the cost: there are one or two of them in every line.

@@ -81,6 +81,19 @@ TEST(SnapshotText, TakesWhatPeopleLeaveOut) {
   EXPECT_EQ(gang.members, std::vector<planning::PodId>{0});
 }
 
+// Users may write any time; what lies outside of what can be counted is moved to its ends.
+TEST(SnapshotText, TimesBeforeAndAfterAllOthersAreRead) {
+  const auto written = [](const std::string& since) {
+    const auto given =
+        decode("{\"now\":\"2026-01-02T03:04:05Z\"}\n{\"pod\":\"default/a\",\"since\":\"" + since + "\"}\n");
+    return given ? encoded(*given) : given.error().message;
+  };
+  EXPECT_THAT(written("0001-01-01T00:00:00Z"), HasSubstr("\"since\":\"1677-09-22T00:00:00Z\""));
+  EXPECT_THAT(written("1677-09-22T00:00:00Z"), HasSubstr("\"since\":\"1677-09-22T00:00:00Z\""));
+  EXPECT_THAT(written("9999-12-31T23:59:59Z"), HasSubstr("\"since\":\"2262-04-11T23:47:16.854775807Z\""));
+  EXPECT_THAT(written("2262-04-11T23:47:16.854775807Z"), HasSubstr("\"since\":\"2262-04-11T23:47:16.854775807Z\""));
+}
+
 struct BadText {
   const char* name;
   const char* lines;  // after the first

@@ -50,10 +50,20 @@ struct StepSize {
   int operator()(const auto&) const { return 0; }
 };
 
+// The end of more than these is not something that anybody brings about.
+constexpr std::size_t kFewGangs = 8;
+
 // At whose cost, then how many things at once.
-std::pair<int, std::size_t> size_of(const Change& change) {
+std::pair<int, std::size_t> size_of(const Snapshot& snapshot, const Change& change) {
   int size = change.granted.preempts.empty() ? 0 : 3;
-  for (const Step& step : change.steps) size = std::max(size, std::visit(StepSize(), step));
+  for (const Step& step : change.steps) {
+    size = std::max(size, std::visit(StepSize(), step));
+    const auto* ended = std::get_if<EndPods>(&step);
+    if (ended == nullptr) continue;
+    std::set<planning::GangId> gangs;
+    for (const PodId pod : ended->pods) gangs.insert(snapshot.pods[pod].gang);
+    if (gangs.size() > kFewGangs) size = std::max(size, 4);
+  }
   return {size, change.steps.size()};
 }
 
@@ -94,7 +104,7 @@ class Search {
       for (Change& change : found_) spare(change, rules.size(), base.size());
     }
     std::stable_sort(found_.begin(), found_.end(),
-                     [](const Change& a, const Change& b) { return size_of(a) < size_of(b); });
+                     [&](const Change& a, const Change& b) { return size_of(snapshot_, a) < size_of(snapshot_, b); });
     return std::move(found_);
   }
 

@@ -97,6 +97,19 @@ TEST(Changes, TheEndOfSomebodyWhoseRoomOthersWouldTakeIsNotNamedAlone) {
   EXPECT_EQ(changes(cluster, "a", {}).front(), "delete or wait for default/b (4 GPUs) and default/c (4 GPUs)");
 }
 
+// Far behind in line, to pass the others is less than to have all of them go.
+TEST(Changes, ALongLineIsNotNamedOneByOne) {
+  TestCluster cluster;
+  cluster.nodes("n", 4, 4);
+  for (int i = 0; i < 8; ++i) cluster.running(fmt::format("r{}", i), fmt::format("n{}", i / 2), {2});
+  for (int i = 0; i < 20; ++i) cluster.waiting(fmt::format("w{}", i), {4}, 0, 1000 - i);
+  cluster.waiting("a", {4}, 0, 60);
+  EXPECT_THAT(changes(cluster, "a"),
+              ElementsAre("use priority class high (100); preempts default/r0; preempts default/r1",
+                          "delete or wait for default/r0 (2 GPUs) and default/r1 (2 GPUs) and the 20 that are before "
+                          "it in line"));
+}
+
 TEST(Changes, ElasticGangsLoseOnlyWhatIsNeeded) {
   TestCluster cluster;
   cluster.node("n0", 4).running_gang("e", {"n0", "n0", "n0", "n0"}, {1}, 0, 1).waiting("a", {1});

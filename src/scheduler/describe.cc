@@ -16,6 +16,8 @@ using planning::kNone;
 using planning::PodId;
 using planning::Snapshot;
 
+constexpr std::size_t kGangsNamed = 4;
+
 std::string text_of(planning::Taint::Effect effect) {
   switch (effect) {
     case planning::Taint::Effect::kNoSchedule:
@@ -121,8 +123,16 @@ class Words {
   }
   std::string operator()(const EndPods& step) const {
     std::vector<std::string> parts;
+    std::vector<std::string> ahead;
     for (const auto& [name, entry] : by_gang(snapshot_, step))
-      parts.push_back(ended_text(snapshot_, name, entry.second));
+      (entry.second.is_waiting ? ahead : parts).push_back(ended_text(snapshot_, name, entry.second));
+    if (parts.size() > kGangsNamed) {
+      const std::size_t more = parts.size() - kGangsNamed;
+      parts.resize(kGangsNamed);
+      parts.push_back(fmt::format("{} others", more));
+    }
+    if (ahead.size() > 1) ahead = {fmt::format("the {} that are before it in line", ahead.size())};
+    parts.insert(parts.end(), ahead.begin(), ahead.end());
     return fmt::format("delete or wait for {}", fmt::join(parts, " and "));
   }
   std::string operator()(const LowerRequest& step) const {

@@ -18,7 +18,9 @@ using planning::Snapshot;
 constexpr std::int64_t kAboveAll = std::int64_t{1} << 41;
 // How often those before the asker may take the room that was made for it.
 constexpr int kRounds = 6;
-constexpr int kSinglesTried = 64;
+constexpr std::size_t kSinglesTried = 24;
+// Of more gangs than these nobody asks which could stay.
+constexpr std::size_t kThinned = 12;
 
 using Pods = std::vector<PodId>;
 
@@ -33,7 +35,7 @@ class Ending {
     if (suffices(*cheapest)) best = thin(*cheapest);
     if (auto one = smallest_alone(best)) best = std::move(one);
     if (!best)
-      if (auto ahead = those_ahead(*cheapest)) best = thin(*ahead);
+      if (auto ahead = those_ahead(first_)) best = thin(*ahead);
     return best;
   }
 
@@ -57,6 +59,7 @@ class Ending {
       const planning::Ticket* ticket = ticket_for(plan, what_if_.asker());
       if (ticket == nullptr) return round == 0 ? std::nullopt : std::optional(ended);
       for (const planning::Eviction& eviction : ticket->evictions) add(ended, trial, eviction);
+      if (round == 0) first_ = ended;
       if (suffices(ended)) break;
     }
     return ended;
@@ -85,29 +88,32 @@ class Ending {
     return was_any;
   }
 
-  // Those in line before the asker, besides whom the planner names: for rooms that are kept for them.
+  // Those in line before the asker, besides whom the planner names: for rooms that are kept for them. The first few of
+  // them, or the last of those alone.
   std::optional<Pods> those_ahead(const Pods& cheapest) {
-    const auto asker = what_if_.asker().gang;
-    const auto place = [&](GangId id) {
-      const planning::Gang& gang = snapshot_.gangs[id];
-      return std::make_tuple(-planning::priority_of(snapshot_, gang), gang.since, gang.ns, gang.name);
-    };
     std::vector<GangId> ahead;
-    for (GangId id = 0; id < snapshot_.gangs.size(); ++id)
-      if (id != asker && !snapshot_.gangs[id].name.empty() && !waiting_members(snapshot_, id).empty() &&
-          place(id) < place(asker))
-        ahead.push_back(id);
-    std::sort(ahead.begin(), ahead.end(), [&](GangId a, GangId b) { return place(a) < place(b); });
-    Pods all = cheapest;
-    for (const GangId id : ahead) {
-      const Pods waiting = waiting_members(snapshot_, id);
-      Pods alone = cheapest;
-      alone.insert(alone.end(), waiting.begin(), waiting.end());
-      if (suffices(alone)) return alone;
-      all.insert(all.end(), waiting.begin(), waiting.end());
+    for (const GangId id : line_of(snapshot_)) {
+      if (id == what_if_.asker().gang) break;
+      ahead.push_back(id);
     }
-    if (!ahead.empty() && suffices(all)) return all;
-    return std::nullopt;
+    const auto with_gangs = [&](std::size_t from, std::size_t to) {
+      Pods pods = cheapest;
+      for (std::size_t i = from; i < to; ++i) {
+        const Pods waiting = waiting_members(snapshot_, ahead[i]);
+        pods.insert(pods.end(), waiting.begin(), waiting.end());
+      }
+      return pods;
+    };
+    if (ahead.empty() || !suffices(with_gangs(0, ahead.size()))) return std::nullopt;
+    std::size_t low = 0;
+    std::size_t high = ahead.size();
+    while (high - low > 1) {
+      const std::size_t middle = low + (high - low) / 2;
+      (suffices(with_gangs(0, middle)) ? high : low) = middle;
+    }
+    if (high > 1)
+      if (Pods alone = with_gangs(high - 1, high); suffices(alone)) return alone;
+    return with_gangs(0, high);
   }
 
   std::tuple<std::int64_t, std::size_t> size_of(const Pods& pods) const {
@@ -142,7 +148,7 @@ class Ending {
     std::map<std::string, GangId> gangs;
     for (const PodId pod : pods)
       gangs.emplace(full_name(snapshot_.gangs[snapshot_.pods[pod].gang]), snapshot_.pods[pod].gang);
-    if (gangs.size() < 2) return pods;
+    if (gangs.size() < 2 || gangs.size() > kThinned) return pods;
     for (const auto& [name, gang] : gangs) {
       Pods fewer = pods;
       std::erase_if(fewer, [&](PodId pod) { return snapshot_.pods[pod].gang == gang; });
@@ -154,6 +160,7 @@ class Ending {
   WhatIf& what_if_;
   const Steps& base_;
   const Snapshot& snapshot_;
+  Pods first_;  // whom the planner would take the room from, were nobody before the asker
 };
 
 }  // namespace

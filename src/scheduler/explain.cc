@@ -35,18 +35,6 @@ WaitReport::Code code_of(Verdict::Code code) {
 
 }  // namespace
 
-std::vector<GangId> line_of(const Snapshot& snapshot) {
-  std::vector<GangId> line;
-  for (GangId id = 0; id < snapshot.gangs.size(); ++id)
-    if (!snapshot.gangs[id].name.empty() && !waiting_members(snapshot, id).empty()) line.push_back(id);
-  const auto place = [&](GangId id) {
-    const Gang& gang = snapshot.gangs[id];
-    return std::make_tuple(-planning::priority_of(snapshot, gang), gang.since, gang.ns, gang.name);
-  };
-  std::sort(line.begin(), line.end(), [&](GangId a, GangId b) { return place(a) < place(b); });
-  return line;
-}
-
 GangName name_of(const Gang& gang) {
   return {gang.is_plain ? "Pod" : "PodGroup", gang.ns, gang.name};
 }

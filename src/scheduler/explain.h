@@ -99,9 +99,6 @@ struct RunReport {
   std::vector<std::string> budgets = {};  // "default/web allows 0 more disruptions"
 };
 
-// Gangs with members that wait, as the planner lines them up.
-std::vector<planning::GangId> line_of(const planning::Snapshot& snapshot);
-
 class GangExplainer {
  public:
   GangExplainer(const planning::Snapshot& snapshot, const planning::Policies& policies,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "planning/schedule/schedule.h"
 
@@ -22,7 +23,7 @@ using planning::Snapshot;
 
 constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
 // One trial costs time in proportion to the cluster; all of them together should stay within a second or two.
-constexpr std::int64_t kWork = 4'000'000;
+constexpr std::int64_t kWork = 2'000'000;
 constexpr std::int64_t kFewestTrials = 40;
 constexpr std::int64_t kMostTrials = 400;
 
@@ -190,6 +191,18 @@ std::vector<PodId> waiting_members(const Snapshot& snapshot, GangId gang) {
     if (pod.node == kNone && !pod.is_terminating && !pod.is_gated) waiting.push_back(member);
   }
   return waiting;
+}
+
+std::vector<GangId> line_of(const Snapshot& snapshot) {
+  std::vector<GangId> line;
+  for (GangId id = 0; id < snapshot.gangs.size(); ++id)
+    if (!snapshot.gangs[id].name.empty() && !waiting_members(snapshot, id).empty()) line.push_back(id);
+  const auto place = [&](GangId id) {
+    const Gang& gang = snapshot.gangs[id];
+    return std::make_tuple(-planning::priority_of(snapshot, gang), gang.since, gang.ns, gang.name);
+  };
+  std::sort(line.begin(), line.end(), [&](GangId a, GangId b) { return place(a) < place(b); });
+  return line;
 }
 
 bool is_node_selector(const Asker& asker, const planning::NodeSelector& selector) {

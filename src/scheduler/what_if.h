@@ -121,6 +121,8 @@ class WhatIf {
 
 // Members that have no node, are not ending and have no gates.
 std::vector<planning::PodId> waiting_members(const planning::Snapshot& snapshot, planning::GangId gang);
+// Gangs that have such members, as the planner lines them up.
+std::vector<planning::GangId> line_of(const planning::Snapshot& snapshot);
 // A taint that says how a node is, not for whom it is.
 bool is_condition_of_node(const planning::Taint& taint);
 

@@ -64,10 +64,15 @@ class Asker:
 
     def why(self, kind: str, thing: str) -> dict:
         """The explanation of the one gang of it that waits, once the scheduler has looked at it."""
-        self.user.waits(f"{thing} to be refused", lambda: self.asks("explain", kind, thing)["waits"] != []
-                        and self.asks("explain", kind, thing)["waits"][0]["code"] != "HasRoom")  # fmt: skip
-        (wait,) = self.asks("explain", kind, thing)["waits"]
-        return wait  # type: ignore[no-any-return]
+        answers: list[dict] = []
+
+        def is_refused() -> bool:
+            answers[:] = self.asks("explain", kind, thing)["waits"]
+            return bool(answers) and answers[0]["code"] != "HasRoom"
+
+        self.user.waits(f"{thing} to be refused", is_refused)
+        (wait,) = answers
+        return wait
 
     def bound(self) -> dict[str, str]:
         pods = [pod for pod in self.user.sees("pods") if pod["spec"].get("nodeName")]
@@ -89,12 +94,11 @@ def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
 def asker(cluster: GangwayCluster, kubectl: Path) -> Iterator[Asker]:
     user = User(kubectl, cluster, "default")
     yield Asker(user, cluster)
-    for node in NODES:
-        user.does("uncordon", node)
-        user.does("label", "node", node, "zone-")
-        user.tries("taint", "node", node, "dedicated-")
-    user.does("delete", "deployments,jobs", "--all", "--cascade=foreground", "--timeout=60s")
-    user.does("delete", "pods,podgroups", "--all", "--force", "--grace-period=0")
+    user.does("uncordon", *NODES)
+    user.does("label", "node", "--all", "zone-")
+    user.tries("taint", "node", "--all", "dedicated-")
+    user.does("delete", "deployments,jobs,podgroups", "--all")
+    user.does("delete", "pods", "--all", "--force", "--grace-period=0")
     user.waits("an empty cluster", lambda: not user.sees("pods") and not user.sees("allotments"))
 
 
@@ -358,6 +362,19 @@ def test_errors_say_what_there_is(asker: Asker) -> None:
     assert [name(pod) for pod in asker.user.sees("pods")] == ["b"], "a plan creates nothing"
 
 
+def test_missing_rights_are_named(asker: Asker, tmp_path: Path) -> None:
+    asker.user.tries("create", "serviceaccount", "nobody")
+    token = asker.user.does("create", "token", "nobody").strip()
+    config = json.loads(asker.user.does("config", "view", "--raw", "-o", "json"))
+    config["users"] = [{"name": config["contexts"][0]["context"]["user"], "user": {"token": token}}]
+    own = tmp_path / "kubeconfig"
+    own.write_text(json.dumps(config))
+    done = subprocess.run([binary(), "top", "--kubeconfig", own], capture_output=True, text=True, timeout=90)
+    assert done.returncode != 0
+    assert "you may not list allotments.gangway.dev, " in done.stderr and " pods, " in done.stderr
+    assert "ClusterRole" in done.stderr
+
+
 # ── plan: what it says is what then happens ──
 
 
@@ -429,8 +446,9 @@ def test_a_plan_of_what_would_wait_says_why(asker: Asker) -> None:
 def test_top_shows_nodes_holders_and_those_who_wait(asker: Asker) -> None:
     asker.creates(a_group("g", 2), *[a_pod(f"g-{i}", 4, group="g") for i in range(2)])
     bound = asker.waits_until_bound("g-0", "g-1")
-    asker.creates(a_pod("a", 4), a_pod("late", 4, priority="patient"))
+    asker.creates(a_pod("late", 4))
     asker.waits_until_bound("late")
+    asker.creates(a_pod("a", 4))
     asker.why("pod", "a")
     top = asker.asks("top")
     held = {node["name"]: [(one["name"], one["gpus"]) for one in node["heldBy"]] for node in top["nodes"]}

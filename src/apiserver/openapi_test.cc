@@ -98,7 +98,7 @@ TEST_F(EmbeddedKinds, EveryVersionLoadsWithStandardFields) {
       ++versions;
     }
   }
-  EXPECT_EQ(versions, 44u);
+  EXPECT_EQ(versions, 46u);
 }
 
 TEST_F(EmbeddedKinds, PodsAreNormalizedAsTheServerDoes) {

@@ -22,6 +22,7 @@ using client::PatchStatus;
 using client::Update;
 using client::View;
 using client::WorkQueue;
+using client::resources::kNamespaces;
 using client::resources::kPods;
 using client::resources::kReplicaSets;
 
@@ -161,9 +162,13 @@ std::vector<client::WatchRule> Accountant::watches() const {
   records.indexes = {{kRecordsByGang, gangs_of_record}};
   client::WatchRule allotments{.resource = kAllotments, .keys = on_allotment};
   allotments.indexes = {allotments_by_victim()};
-  return {std::move(pods),          std::move(records),
-          std::move(allotments),    {.resource = kConfigurations, .keys = on_configuration},
-          {.resource = kPodGroups}, {.resource = kReplicaSets, .required = false}};
+  return {std::move(pods),
+          std::move(records),
+          std::move(allotments),
+          {.resource = kConfigurations, .keys = on_configuration},
+          {.resource = kPodGroups},
+          {.resource = kNamespaces},
+          {.resource = kReplicaSets, .required = false}};
 }
 
 Outcome Accountant::reconcile(const api::ObjectKey& key, const View& view) const {
@@ -172,6 +177,12 @@ Outcome Accountant::reconcile(const api::ObjectKey& key, const View& view) const
 
 Outcome Accountant::keep_record(const api::ObjectKey& key, const View& view) const {
   Outcome outcome;
+  // Records go with their namespace, and none is made in one that goes.
+  const api::Version ns = view.get(kNamespaces, {"", key.object.ns});
+  if (!ns || ns.header->deleting_since) {
+    gone_.erase(key.object);
+    return outcome;
+  }
   const api::Version record = view.get(kUsageRecords, key.object);
   Account before = record ? *view.objects(kUsageRecords).facts(record, read_account) : Account();
   Sighting seen{.pods = usages(view, kByRecord, joined(key.object)), .now = view.now()};

@@ -28,7 +28,10 @@ struct AccountantTest : ::testing::Test {
   std::unique_ptr<Accountant> accountant = std::make_unique<Accountant>();
   std::unique_ptr<client::Controller> accounts;
 
-  AccountantTest() { api.set_selectable_fields(kPods, {"spec.nodeName", "status.phase"}); }
+  AccountantTest() {
+    api.set_selectable_fields(kPods, {"spec.nodeName", "status.phase"});
+    api.create(client::resources::kNamespaces, testing::a_namespace("default"));
+  }
 
   void node(const std::string& name, int gpus) {
     api.create(kNodes, testing::an_object("v1", "Node", "", name)
@@ -96,6 +99,20 @@ TEST_F(AccountantTest, AForcedDeletionIsCounted) {
   EXPECT_EQ(writes(), 1u);
   bench.loop.advance(1h);
   EXPECT_EQ(writes(), 1u);
+}
+
+TEST_F(AccountantTest, NothingIsWrittenToANamespaceThatGoes) {
+  node("n0", 8);
+  start();
+  pod("p", 2, 0);
+  begins("p");
+  bench.loop.advance(100s);
+  api.patch(client::resources::kNamespaces, {"", "default"},
+            testing::parsed(R"({"metadata":{"finalizers":["test/slow"]}})"));
+  api.remove(client::resources::kNamespaces, {"", "default"});
+  api.remove(kPods, {"default", "p"});
+  bench.loop.advance(1h);
+  EXPECT_EQ(writes(), 0u);
 }
 
 TEST_F(AccountantTest, PodsWithoutGpusCostNothing) {

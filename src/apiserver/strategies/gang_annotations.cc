@@ -55,6 +55,9 @@ void check_expected_duration(const Field& annotation) {
 void check_max_members(const Field& annotation) {
   check_count(annotation, 1);
 }
+void check_attempt(const Field& annotation) {
+  check_count(annotation, 1);
+}
 
 struct Rule {
   std::string_view key;
@@ -67,6 +70,7 @@ constexpr Rule kRules[] = {
     {api::kLastCheckpoint, check_last_checkpoint},
     {api::kExpectedDuration, check_expected_duration},
     {api::kMaxMembers, check_max_members},
+    {api::kAttempt, check_attempt},
 };
 
 bool has_ours(const json::Value& object) {

@@ -125,6 +125,16 @@ TEST(Configurations, NameTheFieldOfEachMistake) {
   EXPECT_THAT(wrong[3], HasSubstr("spec.scheduling.topPriorityClass: Invalid value: \"Top\": a lowercase RFC 1123"));
 }
 
+TEST(Configurations, SayHowLongUsageIsKept) {
+  TestServer server;
+  auto wrong =
+      causes(server.post(kConfigurations, configuration("default", R"(,"spec":{"usage":{"retention":"soon"}})")));
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_EQ(wrong[0], "spec.usage.retention: Invalid value: \"soon\": must be a duration such as 90s, 10m or 1h30m");
+  auto made = server.post(kConfigurations, configuration("default", R"(,"spec":{"usage":{}})"));
+  EXPECT_EQ(made.at({"spec", "usage", "retention"}), "168h");
+}
+
 TEST(Configurations, WarnOfWhatHasNoEffect) {
   TestServer server;
   auto made =

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/pod_warnings.h"
@@ -276,6 +277,7 @@ void validate(Review& review) {
 const Strategy& job_strategy() {
   static const Strategy strategy{
       .add_defaults = add_defaults,
+      .admit = admit_with_creator,
       .prepare = prepare,
       .validate = validate,
       .generation = GenerationRule::kSpec,

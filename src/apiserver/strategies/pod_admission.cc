@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/auth/rbac.h"
+#include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/priority.h"
 #include "apiserver/strategies/review.h"
 #include "base/hash.h"
@@ -193,7 +194,9 @@ Result<void> assign_service_account(Review& review) {
 }  // namespace
 
 Result<void> admit_pod(Review& review) {
-  if (review.operation == Operation::kDelete || !review.subresource.empty()) return {};
+  if (review.operation == Operation::kDelete) return {};
+  if (review.subresource.empty() || review.subresource == "status") write_creator(review);
+  if (!review.subresource.empty()) return {};
   if (review.operation == Operation::kUpdate) {
     keep_priority(review);
     tolerate_for_a_while(review.object);

@@ -1,6 +1,7 @@
 // Deployment, ReplicaSet, StatefulSet and its ControllerRevisions.
 #include <fmt/format.h>
 
+#include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/pod_warnings.h"
@@ -223,6 +224,7 @@ const Strategy& controller_revision_strategy() {
 
 const Strategy& deployment_strategy() {
   static const Strategy strategy{.add_defaults = add_deployment_defaults,
+                                 .admit = admit_with_creator,
                                  .prepare = prepare_deployment,
                                  .validate = validate_deployment,
                                  .generation = GenerationRule::kSpecOrAnnotations,
@@ -232,6 +234,7 @@ const Strategy& deployment_strategy() {
 
 const Strategy& replica_set_strategy() {
   static const Strategy strategy{.add_defaults = add_template_defaults,
+                                 .admit = admit_with_creator,
                                  .prepare = prepare_replica_set,
                                  .validate = validate_replica_set,
                                  .generation = GenerationRule::kSpec};
@@ -240,6 +243,7 @@ const Strategy& replica_set_strategy() {
 
 const Strategy& stateful_set_strategy() {
   static const Strategy strategy{.add_defaults = add_stateful_set_defaults,
+                                 .admit = admit_with_creator,
                                  .prepare = prepare_stateful_set,
                                  .validate = validate_stateful_set,
                                  .generation = GenerationRule::kSpec,

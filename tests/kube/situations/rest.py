@@ -79,7 +79,7 @@ class Rest:
         found = self._client.must("GET", "/api/v1/pods")["items"]
         return [pod for pod in found if pod["metadata"]["namespace"] != NAMESPACE]
 
-    def at_rest(self) -> list[dict[str, Any]]:
+    def at_rest(self, forgotten: Iterable[str] = ()) -> list[dict[str, Any]]:
         """All pods, once nothing is left to do, nothing changes, and a barrier was refused in the meantime."""
         deadline = time.monotonic() + self._patience
         known: Any = None
@@ -87,7 +87,7 @@ class Rest:
         passed = False
         while True:
             pods = self.pods()
-            todo = still_to_do(pods)
+            todo = still_to_do(pods, forgotten)
             now = fingerprint(pods)
             if todo or now != known:
                 known, since, passed = now, time.monotonic(), False

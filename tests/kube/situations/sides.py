@@ -47,7 +47,7 @@ class Player:
         self.rest = Rest(client, patience)
         self._patience = patience
 
-    def play(self, situation: Situation) -> dict[str, Any]:
+    def play(self, situation: Situation, forgotten: Iterable[str] = ()) -> dict[str, Any]:
         for name, labels in situation.namespaces.items():
             self.client.must("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": dict(labels)}})
         for priority_class in situation.classes:
@@ -72,7 +72,7 @@ class Player:
                 deleted.add(name)
                 self.client.must("DELETE", paths[name])
             self._create(step.create, made)
-            pods = self.rest.at_rest()
+            pods = self.rest.at_rest(forgotten)
         return outcome(situation, made, deleted, pods)
 
     def _create(self, pods: Iterable[dict[str, Any]], made: dict[str, str]) -> None:
@@ -130,7 +130,7 @@ class RealSide:
             # Admission has tainted it as not ready, which the controllers of nodes would take back.
             taints = manifest["spec"].get("taints", [])
             client.must("PATCH", f"/api/v1/nodes/{node.name}", {"spec": {"taints": taints}}, MERGE)
-        found = self._player.play(situation)
+        found = self._player.play(situation, situation.forgotten)
         self._kubelets.check()
         return found
 

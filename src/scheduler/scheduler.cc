@@ -139,6 +139,7 @@ class Scheduler::Look {
   bool is_remembered(const api::Version& allotment, const planning::Gang& preemptor, const api::Version& pod,
                      const planning::Gang& gang);
   void nominate(const planning::OpenTicket& ticket);
+  void take_nomination_back(PodId pod);
   void give(const planning::Ticket& ticket);
   bool shares_a_claim(const planning::Ticket& ticket);
   void write(const planning::Ticket& ticket);
@@ -340,6 +341,21 @@ void Scheduler::Look::nominate(const planning::OpenTicket& ticket) {
   }
 }
 
+// Somebody of higher priority has taken the room over, or it is lost with its node.
+void Scheduler::Look::take_nomination_back(PodId id) {
+  const api::Version pod = version_of(id);
+  if (!pod || needs_of(pod)->nominated.empty()) return;
+  const GangId gang = snapshot_.pods[id].gang;
+  const auto& ticket = snapshot_.gangs[gang].ticket;
+  const bool has_place = ticket && !withdrawn_.contains(gang) &&
+                         std::any_of(ticket->places.begin(), ticket->places.end(),
+                                     [&](const planning::OpenTicket::Place& place) { return place.pod == id; });
+  if (has_place || !patched_.insert(pod.header->name).second) return;
+  json::Value body = json::Object();
+  json::object_at(body, {"status"})["nominatedNodeName"] = nullptr;
+  outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
+}
+
 void Scheduler::Look::give(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
   const bool is_simple =
@@ -391,7 +407,9 @@ void Scheduler::Look::tell(const planning::Verdict& verdict) {
   if (!verdict.protections.empty()) outcome_.look_again(view_.now() + kProtectionsAgain);
   for (const PodId member : snapshot_.gangs[verdict.gang].members) {
     const planning::Pod& pod = snapshot_.pods[member];
-    if (pod.node == planning::kNone && !pod.is_gated && !pod.is_terminating) tell(member, verdict.message);
+    if (pod.node != planning::kNone || pod.is_gated || pod.is_terminating) continue;
+    take_nomination_back(member);
+    tell(member, verdict.message);
   }
 }
 

@@ -560,6 +560,25 @@ TEST_F(SchedulerGangTest, PreemptsInOrder) {
   EXPECT_EQ(phase_of(false, "high"), "none") << "nobody is left whose it was";
 }
 
+TEST_F(SchedulerGangTest, WhoseRoomIsTakenOverIsNominatedNoLonger) {
+  const auto nominated = [&](const char* name) {
+    return std::string(json::string_at(api.tree(kPods, {"default", name}), {"status", "nominatedNodeName"}));
+  };
+  node("n0", "{}", "1");
+  pod("low", "1", kSlowToEnd);
+  start();
+  pod("mid", "1", priority(10));
+  bench.loop.run_until_idle();
+  ASSERT_EQ(nominated("mid"), "n0");
+  pod("high", "1", priority(20));
+  bench.loop.run_until_idle();
+  EXPECT_EQ(nominated("high"), "n0");
+  EXPECT_EQ(nominated("mid"), "");
+  EXPECT_EQ(bench.writes_when_looking_again(), 0u);
+  end("low");
+  EXPECT_EQ(place("high"), "n0");
+}
+
 TEST_F(SchedulerGangTest, TheRoomOfAVictimIsHeldForItsTicket) {
   node("n0", "{}", "2");
   pod("low", "2", kSlowToEnd);

@@ -61,12 +61,12 @@ planning::Selector read_selector(const json::Value* selector) {
   return read ? translate(*read) : planning::Selector{{kNever}};
 }
 
-// The values that the pod itself has for these labels are asked for too, or ruled out.
-void add_own_labels(const json::Value& term, const char* key, Requirement::Op op, const api::Header& pod,
-                    planning::Selector& selector) {
-  for (const std::string& label : json::strings_at(term, {key}))
+// The values that the pod itself has for these labels are asked for too. Terms of affinity have theirs in their
+// selectors already: the API server writes them there.
+void add_own_labels(const json::Value& constraint, const api::Header& pod, planning::Selector& selector) {
+  for (const std::string& label : json::strings_at(constraint, {"matchLabelKeys"}))
     if (const std::string* value = planning::find_label(pod.labels, label))
-      selector.requirements.push_back({label, op, {*value}});
+      selector.requirements.push_back({label, Requirement::Op::kIn, {*value}});
 }
 
 const json::Value* namespace_selector(const json::Value& term) {
@@ -78,8 +78,6 @@ AffinityTerm read_term(const json::Value& term, const api::Header& pod, std::int
   AffinityTerm result{.pods = read_selector(json::find(term, {"labelSelector"})),
                       .topology_key = std::string(json::string_at(term, {"topologyKey"})),
                       .weight = weight};
-  add_own_labels(term, "matchLabelKeys", Requirement::Op::kIn, pod, result.pods);
-  add_own_labels(term, "mismatchLabelKeys", Requirement::Op::kNotIn, pod, result.pods);
   result.namespaces = json::strings_at(term, {"namespaces"});
   const json::Value* selector = namespace_selector(term);
   result.all_namespaces = selector && read_selector(selector).requirements.empty();
@@ -114,7 +112,7 @@ struct TermReader {
 planning::SpreadConstraint read_spread(const json::Value& item, const api::Header& pod) {
   planning::SpreadConstraint constraint;
   constraint.pods = read_selector(json::find(item, {"labelSelector"}));
-  add_own_labels(item, "matchLabelKeys", Requirement::Op::kIn, pod, constraint.pods);
+  add_own_labels(item, pod, constraint.pods);
   constraint.topology_key = json::string_at(item, {"topologyKey"});
   constraint.max_skew = std::max<std::int64_t>(1, json::integer_at(item, {"maxSkew"}, 1));
   constraint.min_domains = std::max<std::int64_t>(1, json::integer_at(item, {"minDomains"}, 1));

@@ -5,6 +5,7 @@
 
 #include "apiserver/strategies/gang_annotations.h"
 #include "apiserver/strategies/pod_admission.h"
+#include "apiserver/strategies/pod_label_keys.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/pod_update.h"
 #include "apiserver/strategies/pod_warnings.h"
@@ -87,6 +88,7 @@ std::string_view quality_of_service(const Field& spec) {
 }
 
 void prepare_create(Review& review) {
+  apply_label_keys(review.object);
   auto pod = new_object(review);
   json::Object status{{"phase", "Pending"}, {"qosClass", quality_of_service(pod["spec"])}};
   if (!pod["spec"]["schedulingGates"].empty()) {

@@ -67,6 +67,21 @@ TEST(Refusal, SaysWhatWouldStillBeInTheWayWithoutLowerPriorities) {
             "1 No preemption victims found for incoming pod.");
 }
 
+// Room that is promised is in the way of those who cannot take it over, as a nominated pod is.
+TEST(Refusal, SaysThatPromisedRoomWouldStillBeInTheWay) {
+  TestCluster cluster;
+  cluster.node("a", 0, {}, {}, 1000);
+  cluster.running("low", "a", {.milli_cpu = 1000}, kLow).waiting("high", {.milli_cpu = 1000}, kHigh);
+  cluster.pod("low").is_terminating = true;
+  cluster.gang("high").ticket = {.places = {{cluster.pod_id("high"), cluster.node_id("a")}},
+                                 .victims = {cluster.pod_id("low")}};
+  cluster.waiting("mid", {.milli_cpu = 1000}, kLow + 1);
+  const Plan plan = cluster.plan();
+  ASSERT_EQ(plan.verdicts.size(), 2u) << "high waits for low to go";
+  EXPECT_EQ(plan.verdicts.back().message,
+            "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Insufficient cpu.");
+}
+
 TEST(Refusal, SaysThatCompanyElsewhereWouldStillBeInTheWay) {
   TestCluster cluster;
   cluster.node("a", 0, {{"zone", "a"}}).node("b", 0, {{"zone", "a"}});

@@ -43,10 +43,13 @@ def lingers(pod: Pod) -> bool:
     return is_ending(pod) and seconds_of(notes.get(TERMINATION, "0s")) >= LINGERING_SECONDS
 
 
-def still_to_do(pods: Iterable[Pod]) -> list[str]:
+def still_to_do(pods: Iterable[Pod], forgotten: Iterable[str] = ()) -> list[str]:
     """Why this is not the end of it."""
     pods = list(pods)
     ending_on = {pod["spec"].get("nodeName", "") for pod in pods if lingers(pod)}
+    for pod in pods:
+        if pod["metadata"]["name"] in forgotten:
+            ending_on.add(nominated(pod))
     return [said for pod in pods if (said := _still_to_do(pod, ending_on))]
 
 

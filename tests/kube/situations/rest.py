@@ -13,7 +13,7 @@ from .outcome import fingerprint, scheduled_condition, still_to_do
 
 NAMESPACE = "barrier"
 CLASS = "barrier"
-QUIET_SECONDS = 0.3
+QUIET_SECONDS = 0.25
 
 
 class Rest:
@@ -79,18 +79,18 @@ class Rest:
         found = self._client.must("GET", "/api/v1/pods")["items"]
         return [pod for pod in found if pod["metadata"]["namespace"] != NAMESPACE]
 
-    def at_rest(self) -> list[dict[str, Any]]:
-        """All pods, once nothing is left to do, nothing changes, and a barrier was refused in the meantime."""
+    def at_rest(self, is_last: bool, forgotten: Iterable[str] = ()) -> list[dict[str, Any]]:
+        """All pods, once nothing is left to do, nothing changes, and before the end a barrier was refused as well."""
         deadline = time.monotonic() + self._patience
         known: Any = None
         since = 0.0
-        passed = False
+        passed = not is_last
         while True:
             pods = self.pods()
-            todo = still_to_do(pods)
+            todo = still_to_do(pods, forgotten)
             now = fingerprint(pods)
             if todo or now != known:
-                known, since, passed = now, time.monotonic(), False
+                known, since, passed = now, time.monotonic(), not is_last
                 if time.monotonic() > deadline:
                     raise DeadlineExceeded(f"no rest within {self._patience:g} s: {_listed(todo)}")
             elif time.monotonic() - since > QUIET_SECONDS:

@@ -27,7 +27,7 @@ def complaints(
 
 
 class Playing:
-    """Each side plays all situations in its own time, in one thread of its own that outlives what it starts."""
+    """Each side plays all situations in its own time, in threads of its own that outlive what they start."""
 
     def __init__(self, real: Side, subject: Side, known: list[KnownDifference], quiet: bool) -> None:
         self._sides = (real, subject)
@@ -36,7 +36,7 @@ class Playing:
 
     def run(self, situations: Sequence[Situation]) -> Tally:
         tally = Tally()
-        pools = [ThreadPoolExecutor(max_workers=1) for _ in self._sides]
+        pools = [ThreadPoolExecutor(max_workers=side.at_once) for side in self._sides]
         try:
             played = [[pool.submit(_attempt, side, situation) for situation in situations]
                       for pool, side in zip(pools, self._sides)]  # fmt: skip
@@ -62,10 +62,6 @@ class Playing:
 
 def _attempt(side: Side, situation: Situation) -> dict[str, Any] | str:
     try:
-        try:
-            side.begin(situation)
-            return side.play(situation)
-        finally:
-            side.end()
+        return side.play(situation)
     except Exception as error:  # one situation must not end the whole table
         return f"{type(error).__name__}: {error}"

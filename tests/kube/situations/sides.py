@@ -29,12 +29,10 @@ MERGE = "application/merge-patch+json"
 
 
 class Side(Protocol):
-    def begin(self, situation: Situation) -> None:
-        """A cluster for the situation, and nothing else in it."""
+    at_once: int  # how many situations can be played at the same time
 
-    def play(self, situation: Situation) -> dict[str, Any]: ...
-
-    def end(self) -> None: ...
+    def play(self, situation: Situation) -> dict[str, Any]:
+        """How it ends on a cluster that has nothing else in it."""
 
     def stop(self) -> None: ...
 
@@ -47,7 +45,7 @@ class Player:
         self.rest = Rest(client, patience)
         self._patience = patience
 
-    def play(self, situation: Situation) -> dict[str, Any]:
+    def play(self, situation: Situation, forgotten: Iterable[str] = ()) -> dict[str, Any]:
         for name, labels in situation.namespaces.items():
             self.client.must("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": dict(labels)}})
         for priority_class in situation.classes:
@@ -62,7 +60,7 @@ class Player:
         for budget in situation.budgets:
             self._keep_budget(budget, [*situation.older, *situation.exist])
         pods = self.rest.pods()
-        for step in situation.steps:
+        for number, step in enumerate(situation.steps, start=1):
             for name, patch in step.patch_nodes.items():
                 self.client.must("PATCH", f"/api/v1/nodes/{name}", patch, MERGE)
             paths = {pod["metadata"]["name"]: _path_of(pod) for pod in pods}
@@ -72,7 +70,7 @@ class Player:
                 deleted.add(name)
                 self.client.must("DELETE", paths[name])
             self._create(step.create, made)
-            pods = self.rest.at_rest()
+            pods = self.rest.at_rest(number == len(situation.steps), forgotten)
         return outcome(situation, made, deleted, pods)
 
     def _create(self, pods: Iterable[dict[str, Any]], made: dict[str, str]) -> None:
@@ -111,18 +109,22 @@ class Player:
 
 
 class RealSide:
+    at_once = 1
+
     def __init__(self, patience: float) -> None:
         self._cluster = RealCluster(CONTROLLERS, scheduler=True, without_admission=WITHOUT_ADMISSION)
         self._kubelets = Kubelets(self._cluster.endpoint)
         self._player = Player(Client(self._cluster.endpoint), patience)
         self._player.rest.prepare()
         self._patience = patience
-        self._situation: Situation | None = None
-
-    def begin(self, situation: Situation) -> None:
-        self._situation = situation
 
     def play(self, situation: Situation) -> dict[str, Any]:
+        try:
+            return self._play(situation)
+        finally:
+            self._clear(situation)
+
+    def _play(self, situation: Situation) -> dict[str, Any]:
         client = self._player.client
         for node in situation.nodes:
             manifest = node.manifest()
@@ -130,14 +132,11 @@ class RealSide:
             # Admission has tainted it as not ready, which the controllers of nodes would take back.
             taints = manifest["spec"].get("taints", [])
             client.must("PATCH", f"/api/v1/nodes/{node.name}", {"spec": {"taints": taints}}, MERGE)
-        found = self._player.play(situation)
+        found = self._player.play(situation, situation.forgotten)
         self._kubelets.check()
         return found
 
-    def end(self) -> None:
-        situation, self._situation = self._situation, None
-        if situation is None:
-            return
+    def _clear(self, situation: Situation) -> None:
         client, rest = self._player.client, self._player.rest
         for pod in rest.pods():
             client.call("DELETE", _path_of(pod), {"gracePeriodSeconds": 0})
@@ -166,32 +165,24 @@ class RealSide:
 
 
 class OurSide:
+    at_once = 2
+
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._cluster: GangwayCluster | None = None
-
-    def begin(self, situation: Situation) -> None:
-        self._cluster = GangwayCluster(json.dumps({
-            "apiVersion": "gangway.dev/v1alpha1", "kind": "Cluster", "runtime": "simulated",
-            "nodes": [node.in_cluster_file() for node in situation.nodes],
-        }))  # fmt: skip
 
     def play(self, situation: Situation) -> dict[str, Any]:
-        assert self._cluster is not None
-        player = Player(Client(self._cluster.endpoint), self._patience)
-        player.rest.prepare()
-        for node in situation.nodes:
-            if node.cordoned:
-                player.client.must("PATCH", f"/api/v1/nodes/{node.name}", {"spec": {"unschedulable": True}}, MERGE)
-        return player.play(situation)
-
-    def end(self) -> None:
-        if self._cluster is not None:
-            self._cluster.stop()
-            self._cluster = None
+        nodes = [node.in_cluster_file() for node in situation.nodes]
+        file = {"apiVersion": "gangway.dev/v1alpha1", "kind": "Cluster", "runtime": "simulated", "nodes": nodes}
+        with GangwayCluster(json.dumps(file)) as cluster:
+            player = Player(Client(cluster.endpoint), self._patience)
+            player.rest.prepare()
+            for node in situation.nodes:
+                if node.cordoned:
+                    player.client.must("PATCH", f"/api/v1/nodes/{node.name}", {"spec": {"unschedulable": True}}, MERGE)
+            return player.play(situation)
 
     def stop(self) -> None:
-        self.end()
+        """Nothing outlives a situation."""
 
 
 def _path_of(pod: dict[str, Any]) -> str:

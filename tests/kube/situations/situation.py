@@ -10,6 +10,7 @@ A file has a `theme` and `situations`. A situation has a `name` and
                (name: merge patch)
   alike        names of pods that are made with `count`: it is compared how many of them run, not which
   where        names of pods that are compared with their nodes
+  forgotten    names of pods that kube-scheduler has made room for and does not look at again for minutes
   ends         how it has to end with kube-scheduler, the guard against a situation that is not what its name says:
                running, pending, victims, each a list of names, or name: count for pods that are alike
   ours         how it has to end with ours, where that is meant to differ (tests/kube/differences.yaml says why)
@@ -95,6 +96,7 @@ class Situation:
     exist: tuple[dict[str, Any], ...] = ()
     alike: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -192,6 +194,7 @@ def situation_of(theme: str, raw: Mapping[str, Any]) -> Situation:
         exist=made[False],
         alike=tuple(raw.get("alike", [])),
         where=tuple(raw.get("where", [])),
+        forgotten=tuple(raw.get("forgotten", [])),
     )
     names = [pod["metadata"]["name"] for pod in all_pods(situation)]
     if doubled := {name for name in names if names.count(name) > 1}:

@@ -103,6 +103,12 @@ def test_who_takes_an_hour_to_go_does_not_keep_others_from_rest() -> None:
     assert still_to_do([slow, a_pod("next", said="0/1 nodes", nominatedNodeName="m")]) != []
 
 
+def test_who_is_forgotten_is_not_waited_for() -> None:
+    pod = a_pod("a", said="0/1 nodes", nominatedNodeName="n")
+    assert still_to_do([pod], forgotten=["b"]) != []
+    assert still_to_do([pod], forgotten=["a"]) == []
+
+
 def test_a_fingerprint_changes_with_what_is_said() -> None:
     before, after = (fingerprint([a_pod("a", said=said)]) for said in ("0/1 nodes", "0/2 nodes"))
     assert before != after

@@ -117,8 +117,7 @@ class SubjectReport {
       std::vector<std::string> notes = notes_on_pod(view_, pod);
       if (const auto at = known_.find(pod.header->name); at != known_.end())
         if (const auto refusal = model_->refusals().find(at->second); refusal != model_->refusals().end())
-          notes.push_back(
-              fmt::format("pod {} can be nowhere because of its volumes: {}", pod.header->name.name, refusal->second));
+          notes.push_back(fmt::format("pod {} cannot be placed: {}", pod.header->name.name, refusal->second));
       for (std::string& note : notes) {
         if (++more <= kNotesOnPods) explanation_.notes.push_back(std::move(note));
       }

@@ -119,7 +119,9 @@ const NoteCase kNoteCases[] = {
      "pod p is bound to node n9, which does not exist"},
     {"starting", R"({"spec":{"nodeName":"n0"},"status":{"phase":"Pending"}})", "pod p is starting on node n0"},
     {"claim", R"({"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"none"}}]}})",
-     "pod p can be nowhere because of its volumes: persistentvolumeclaim \"none\" not found"},
+     "pod p cannot be placed: persistentvolumeclaim \"none\" not found"},
+    {"group", R"({"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":"g"}}})",
+     "pod p cannot be placed: podgroup \"g\" not found"},
 };
 
 TEST_F(ExplainSubjectTest, WhatIsNotAboutPlacementIsSaidAsItsStatusSaysIt) {

@@ -56,8 +56,7 @@ PlanPreview preview(const client::View& view, const std::set<api::ObjectName>& p
     if (pod.name.empty() || !pods.contains({pod.ns, pod.name})) continue;
     known.insert({pod.ns, pod.name});
     if (const auto refusal = model->refusals().find(id); refusal != model->refusals().end())
-      result.notes.push_back(
-          fmt::format("pod {} can be nowhere because of its volumes: {}", pod.name, refusal->second));
+      result.notes.push_back(fmt::format("pod {} cannot be placed: {}", pod.name, refusal->second));
     ours.insert(pod.gang);
   }
   for (const api::ObjectName& name : pods) {

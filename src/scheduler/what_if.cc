@@ -199,7 +199,7 @@ std::vector<GangId> line_of(const Snapshot& snapshot) {
     if (!snapshot.gangs[id].name.empty() && !waiting_members(snapshot, id).empty()) line.push_back(id);
   const auto place = [&](GangId id) {
     const Gang& gang = snapshot.gangs[id];
-    return std::make_tuple(-planning::priority_of(snapshot, gang), gang.since, gang.ns, gang.name);
+    return std::make_tuple(-planning::priority_of(snapshot, gang), gang.since, gang.ns, gang.name, !gang.is_plain);
   };
   std::sort(line.begin(), line.end(), [&](GangId a, GangId b) { return place(a) < place(b); });
   return line;

@@ -104,6 +104,10 @@ class Rehearsal {
     if (!stored && stored.error().reason == Reason::kAlreadyExists)
       return bad_request(fmt::format("{} exists already; `gangway explain {} {} -n {}` says how it stands", what,
                                      lower(manifest.kind), manifest.name, manifest.ns));
+    // A namespace that is not there is named in the answer; a kind that is not served is not.
+    if (!stored && stored.error().reason == Reason::kNotFound && stored.error().subject.name.empty())
+      return bad_request(fmt::format("{}: the server does not serve {} of {}", what, manifest.resource->plural,
+                                     client::api_version(*manifest.resource)));
     if (!stored) return std::move(stored.error()).within(what);
     if (manifest.kind == "Pod") return keep_pod(std::move(*stored));
     GW_CHECKED(keep(*manifest.resource, *stored));

@@ -65,8 +65,7 @@ class WaitText {
       line("Of its pods {} run and {} wait ({}); it needs {} to start.", wait_.running, wait_.pods.size(),
            list_of(wait_.pods), wait_.min_members);
     } else if (wait_.pods.size() > 1) {
-      line("So do {} that are like it: {}.", wait_.pods.size() - 1,
-           list_of({wait_.pods.begin() + 1, wait_.pods.end()}));
+      line("The same holds for {}.", list_of({wait_.pods.begin() + 1, wait_.pods.end()}));
     }
     if (!wait_.ahead.empty()) {
       const std::size_t more = wait_.position - 1 - wait_.ahead.size();

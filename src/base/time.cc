@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -21,6 +22,9 @@ struct Calendar {
 };
 
 Calendar calendar_of(WallTime time) {
+  // The first day of all is cut in half by what nanoseconds can count: no calendar begins within it.
+  constexpr WallTime kFirstDay = std::chrono::ceil<days>(WallTime::min());
+  time = std::max(time, kFirstDay);
   auto day = std::chrono::floor<days>(time);
   auto rest = time - day;
   return Calendar{.date = std::chrono::year_month_day(day),

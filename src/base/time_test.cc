@@ -176,5 +176,11 @@ TEST(TimeTest, RefusesWhatIsNoDuration) {
   }
 }
 
+TEST(TimeTest, TheFirstTimeThatCanBeCountedIsWrittenAsTheNextDay) {
+  EXPECT_EQ(to_rfc3339(WallTime::min()), "1677-09-22T00:00:00Z");
+  EXPECT_EQ(to_rfc3339_micro(WallTime::min()), "1677-09-22T00:00:00.000000Z");
+  EXPECT_EQ(to_rfc3339(WallTime::max()), "2262-04-11T23:47:16Z");
+}
+
 }  // namespace
 }  // namespace gangway

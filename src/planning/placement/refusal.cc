@@ -53,15 +53,16 @@ bool nobody_can_help(const std::vector<std::string>& reasons) {
 }
 
 // Why evicting from a node that admits the shape is no way out: what is still in the way when all have gone who may be
-// told to. Of lower priority are also those that are protected, and those whose room is promised to somebody.
+// told to. Among them are also those whose room is promised to somebody, and not those that are protected.
 std::vector<std::string> why_not_evict(Board& board, const Victims& victims, const Claimant& claimant,
                                        std::int64_t priority, NodeId node) {
   const Board::Trial trial(board);
   bool has_any = false;
   for (const PodId pod : victims.by_node()[node]) {
     if (victims.snapshot().pods[pod].priority >= priority) continue;
-    has_any = true;
-    if (victims.may_evict(pod, priority)) board.remove(pod);
+    const bool may_evict = victims.may_evict(pod, priority);
+    has_any |= may_evict || victims.is_claimed(pod);
+    if (may_evict) board.remove(pod);
   }
   std::vector<std::string> reasons;
   if (has_any) reasons = reasons_on(board, claimant, node, shortage_on(board, claimant, node));

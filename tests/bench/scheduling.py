@@ -93,7 +93,8 @@ SHAPES = {
 
 @dataclass
 class Binding:
-    """Counts the pods of one label as they are bound, by a watch of its own."""
+    """Sees the pods of one label as they are bound, by a watch of its own. One that is ended because it reads too slowly
+    begins again with a list."""
 
     subject: Subject
     name: str
@@ -102,37 +103,49 @@ class Binding:
     error: str | None = None
 
     def __post_init__(self) -> None:
-        client = Client(self.subject.endpoint)
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=bench%3D{self.name}&fieldSelector=spec.nodeName!%3D"
-        revision = client.must("GET", path)["metadata"]["resourceVersion"]
-        client.close()
-        small = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
-        response, self._events = Client(self.subject.endpoint).stream(
-            f"{path}&watch=1&resourceVersion={revision}", PATIENCE, small
+        self._bound: set[str] = set()
+        self._path = (
+            f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=bench%3D{self.name}&fieldSelector=spec.nodeName!%3D"
         )
-        if response.status != 200:
-            raise RuntimeError(f"watch: {response.status} {response.content[:500]!r}")
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        revision = self._list()
+        self._thread = threading.Thread(target=self._follow, args=[revision], daemon=True)
         self._thread.start()
 
-    def _follow(self) -> None:
-        left = self.count
-        for event in self._events:
-            # A pod that has come to match, because it was bound, is ADDED; what else happens to it is not.
-            if event["type"] == "ADDED":
-                left -= 1
-            elif event["type"] == "ERROR":
-                self.error = str(event)
+    def _list(self) -> str:
+        client = Client(self.subject.endpoint)
+        found = client.must("GET", self._path)
+        client.close()
+        self._bound.update(pod["metadata"]["name"] for pod in found["items"])
+        return str(found["metadata"]["resourceVersion"])
+
+    def _watch(self, revision: str) -> None:
+        small = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+        path = f"{self._path}&watch=1&resourceVersion={revision}"
+        response, events = Client(self.subject.endpoint).stream(path, PATIENCE, small)
+        if response.status != 200:
+            raise RuntimeError(f"watch: {response.status} {response.content[:500]!r}")
+        for event in events:
+            if event["type"] == "ERROR":
                 return
-            if left == 0:
-                self.ended = time.monotonic()
+            # A pod matches because it was bound; what else happens to it does not matter.
+            self._bound.add(event["object"]["metadata"]["name"])
+            if len(self._bound) == self.count:
                 return
-        self.error = f"the watch ended with {left} pods left"
+
+    def _follow(self, revision: str) -> None:
+        try:
+            while len(self._bound) < self.count:
+                self._watch(revision)
+                if len(self._bound) < self.count:
+                    revision = self._list()
+            self.ended = time.monotonic()
+        except (OSError, RuntimeError) as error:
+            self.error = str(error)
 
     def wait(self) -> float:
         self._thread.join(PATIENCE)
         if not self.ended:
-            raise RuntimeError(self.error or "not all pods were bound in time")
+            raise RuntimeError(self.error or f"{self.count - len(self._bound)} pods were not bound in time")
         return self.ended
 
 

@@ -160,7 +160,9 @@ def create(subject: Subject, pods: Pods, name: str) -> None:
             "--ca", endpoint.ca, "--certificate", endpoint.certificate, "--key", endpoint.key,
             "--requests", pods.count, "--connections", min(CONNECTIONS, pods.count),
         ]  # fmt: skip
-        subprocess.run([str(part) for part in command], check=True, capture_output=True, timeout=PATIENCE)
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode != 0:
+            raise RuntimeError(f"{subject.name}: creating pods failed: {done.stderr.strip()}")
 
 
 def cpu_of(subject: Subject) -> float:

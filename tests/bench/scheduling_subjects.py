@@ -26,8 +26,12 @@ class Gangway(GangwayCluster):
 
 class Real(RealCluster):
     def __init__(self, nodes: int) -> None:
-        # Without what would mark nodes that nobody keeps as gone.
-        super().__init__(controllers=("serviceaccount-controller", "garbage-collector-controller"), scheduler=True)
+        # Without what would mark nodes that nobody keeps as not ready or gone.
+        super().__init__(
+            controllers=("serviceaccount-controller", "garbage-collector-controller"),
+            scheduler=True,
+            without_admission=("TaintNodesByCondition",),
+        )
         client = Client(self.endpoint)
         for index in range(nodes):
             name = f"node-{index}"

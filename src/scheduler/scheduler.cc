@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -81,6 +82,19 @@ bool always(const ObjectChange&, const View&) {
   return true;
 }
 
+// Whether an error says that nothing was done, rather than that nobody knows.
+bool is_certain(Reason reason) {
+  switch (reason) {
+    case Reason::kInternalError:
+    case Reason::kServiceUnavailable:
+    case Reason::kTimeout:
+    case Reason::kUnknown:
+      return false;
+    default:
+      return true;
+  }
+}
+
 json::Value with_condition(const api::Version& pod, const api::Condition& condition, WallTime now) {
   auto tree = json::parse(*pod.json);
   json::Value body = json::Object();
@@ -92,17 +106,19 @@ json::Value with_condition(const api::Version& pod, const api::Condition& condit
 
 }  // namespace
 
-// One look. Its steps: bring the model up to date, finish bindings, plan, go on with what is open, give what is new,
-// and tell those who wait.
+// One look. Its steps: bring the model up to date, ask again for what may be lost, plan, go on with what is open, give
+// what is new, and tell those who wait.
 class Scheduler::Look {
  public:
   Look(const Scheduler& scheduler, const View& view)
       : scheduler_(scheduler), model_(scheduler.model_), view_(view), snapshot_(scheduler.model_.snapshot()) {}
 
   Outcome run() {
+    read_setbacks();
     model_.update(view_);
+    if (is_deposed() || !is_fenced()) return std::move(outcome_);
     std::erase_if(scheduler_.last_told_, [&](const auto& entry) { return entry.second + kRepeatAfter <= view_.now(); });
-    bind_assumed_again();
+    ask_again();
     const planning::Plan plan = plan_lawfully();
     take_back(plan);
     for (const auto& [name, allotment] : view_.objects(kAllotments).all()) advance(allotment);
@@ -126,13 +142,22 @@ class Scheduler::Look {
     return view_.get(kAllotments, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
   }
 
+  // Nothing of ours to the object is under way, and this look asks for nothing else on it.
+  bool may_write(const client::Resource& resource, const api::ObjectName& name) {
+    return !view_.is_held(resource, name) && written_.emplace(resource, name).second;
+  }
+
+  void read_setbacks();
+  bool is_deposed() const;
+  bool is_fenced();
   planning::Plan plan_lawfully() const;
-  void bind_assumed_again();
+  void ask_again();
   void bind(const api::Version& pod, const std::string& node);
   void take_back(const planning::Plan& plan);
   void withdraw(GangId gang);
   void advance(const api::Version& allotment);
   void close(const api::Version& allotment, const char* phase);
+  bool set_status(const api::Version& allotment, const char* phase);
   void release(const api::Version& allotment, const planning::Gang& gang);
   void evict(const api::Version& allotment, const planning::Gang& gang, PodId victim);
   bool is_recorded(const api::Version& allotment, const planning::Gang& preemptor, const planning::Pod& victim);
@@ -153,7 +178,7 @@ class Scheduler::Look {
   const planning::Snapshot& snapshot_;
   std::set<GangId> withdrawn_;
   std::map<api::ObjectName, std::string> claims_;  // given a node in this look
-  std::set<api::ObjectName> patched_;              // pods: one write a look, or they would be in each other's way
+  std::set<std::pair<client::Resource, api::ObjectName>> written_;
   Outcome outcome_;
 };
 
@@ -175,25 +200,53 @@ planning::Plan Scheduler::Look::plan_lawfully() const {
   return plan;
 }
 
-void Scheduler::Look::bind_assumed_again() {
+// A grant that was refused holds nothing. One whose answer was lost may still be there, or come to be.
+void Scheduler::Look::read_setbacks() {
+  for (const client::Setback& setback : view_.setbacks())
+    if (setback.resource == kAllotments) model_.allotment_failed(setback.object, is_certain(setback.error.reason));
+}
+
+// Somebody leads in a later term: whatever is decided here would be decided twice. Only at the first look nobody can:
+// a later term is then what was written before the count of terms was lost.
+bool Scheduler::Look::is_deposed() const {
+  std::int64_t latest = 0;
+  for (const auto& [name, allotment] : view_.objects(kAllotments).all())
+    latest = std::max(latest, facts_of(allotment)->epoch);
+  if (!std::exchange(scheduler_.has_looked_, true) && latest > scheduler_.epoch_) scheduler_.epoch_ = latest + 1;
+  return latest > scheduler_.epoch_;
+}
+
+bool Scheduler::Look::is_fenced() {
+  const auto open = scheduler_.fence_.still_open(view_, scheduler_.name_);
+  for (const api::Version& pod : open)
+    if (may_write(kPods, pod.header->name))
+      outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), Fence::mark(pod, view_.now())});
+  return open.empty();
+}
+
+void Scheduler::Look::ask_again() {
   const auto assumed = model_.assumed();
   for (const auto& [name, entry] : assumed) {
-    const api::Version pod = view_.get(kPods, name);
+    if (view_.is_held(kPods, name)) continue;
     if (view_.get(kNodes, {"", entry.node})) {
-      bind(pod, entry.node);
+      bind(view_.get(kPods, name), entry.node);
     } else {
       model_.forget_assumed(name);
     }
   }
+  for (auto& [name, write] : model_.take_lost_grants(view_))
+    if (may_write(kAllotments, name)) outcome_.allowed_now.push_back(std::move(write));
 }
 
 void Scheduler::Look::bind(const api::Version& pod, const std::string& node) {
   const api::ObjectName& name = pod.header->name;
+  // Where something else is being written to it, its room is kept until that is over and it can be bound.
+  model_.assume(pod, node);
+  if (!may_write(kPods, name)) return;
   Bind bind{client::target_of(kPods, pod), node};
   bind.announce.done = Emit{client::subject_of(kPods, "Pod", pod), EventType::kNormal, "Scheduled",
                             fmt::format("Successfully assigned {}/{} to {}", name.ns, name.name, node)};
   outcome_.allowed_now.push_back(std::move(bind));
-  model_.assume(pod, node);
 }
 
 void Scheduler::Look::take_back(const planning::Plan& plan) {
@@ -204,37 +257,58 @@ void Scheduler::Look::take_back(const planning::Plan& plan) {
 
 void Scheduler::Look::withdraw(GangId gang) {
   withdrawn_.insert(gang);
-  if (const api::Version allotment = allotment_of_gang(snapshot_.gangs[gang])) close(allotment, kWithdrawn);
+  const planning::Gang& whose = snapshot_.gangs[gang];
+  const api::ObjectName name{whose.ns, allotment_name(!whose.is_plain, whose.name)};
+  // Also one that is still being written: it is closed once it is there.
+  model_.assume(name, {});
+  if (const api::Version allotment = view_.get(kAllotments, name)) close(allotment, kWithdrawn);
 }
 
+// The end of a ticket gives its room back at once: nothing is done for it any more, whether that is shown or not.
 void Scheduler::Look::close(const api::Version& allotment, const char* phase) {
+  if (set_status(allotment, phase)) model_.assume(allotment.header->name, {});
+}
+
+bool Scheduler::Look::set_status(const api::Version& allotment, const char* phase) {
+  if (!may_write(kAllotments, allotment.header->name)) return false;
+  json::Object status;
+  if (phase != nullptr) status = {{"phase", phase}, {"observedGeneration", allotment.header->generation}};
+  if (scheduler_.epoch_ > 0) status["epoch"] = scheduler_.epoch_;
   json::Value body = json::Object();
-  json::object_at(body, {"status"}) = {{"phase", phase}, {"observedGeneration", allotment.header->generation}};
+  json::object_at(body, {"status"}) = std::move(status);
   outcome_.allowed_now.push_back(PatchStatus{client::target_of(kAllotments, allotment), std::move(body)});
+  return true;
 }
 
 // Goes on with a ticket, or clears it away when there is nobody left whose it is.
 void Scheduler::Look::advance(const api::Version& allotment) {
-  if (allotment.header->deleting_since) return;
+  if (allotment.header->deleting_since || view_.is_held(kAllotments, allotment.header->name)) return;
   const auto facts = facts_of(allotment);
   const api::ObjectName owner{allotment.header->name.ns, facts->gang};
   const auto id = model_.find_gang(facts->is_group, owner);
   if (!id) {
     const bool is_over = facts->is_group ? !view_.get(kPodGroups, owner) : true;
-    if (is_over) outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
+    if (is_over && may_write(kAllotments, allotment.header->name))
+      outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
     return;
   }
-  if (!facts->is_open() || withdrawn_.contains(*id)) return;
+  if (!facts->is_open() || withdrawn_.contains(*id) || model_.is_being_granted(allotment.header->name)) return;
   const planning::Gang& gang = snapshot_.gangs[*id];
   if (!gang.ticket) {
     bool has_lost_a_node = false;
     for (const AllotmentFacts::Place& place : facts->places) {
-      const api::Version pod = view_.get(kPods, {allotment.header->name.ns, place.pod});
+      const api::ObjectName name{allotment.header->name.ns, place.pod};
+      const api::Version pod = view_.get(kPods, name);
       if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
-      if (model_.assumed().contains(pod.header->name)) return;  // what becomes of it will be seen
+      if (model_.assumed().contains(name)) return;  // its binding may still fail: the ticket is not over
       has_lost_a_node = true;
     }
     return close(allotment, has_lost_a_node ? kWithdrawn : kBound);
+  }
+  // One that an earlier leader wrote is taken on first: what he may still have on the way about it then fails.
+  if (facts->epoch < scheduler_.epoch_) {
+    set_status(allotment, nullptr);
+    return;
   }
   release(allotment, gang);
 }
@@ -244,7 +318,7 @@ void Scheduler::Look::release(const api::Version& allotment, const planning::Gan
   for (const PodId victim : gang.ticket->victims) evict(allotment, gang, victim);
   if (!gang.ticket->victims.empty()) {
     const auto facts = facts_of(allotment);
-    if (!facts->is_observed || facts->phase != kReleasing) close(allotment, kReleasing);
+    if (!facts->is_observed || facts->phase != kReleasing) set_status(allotment, kReleasing);
     return nominate(*gang.ticket);
   }
   for (const planning::OpenTicket::Place& place : gang.ticket->places)
@@ -256,8 +330,8 @@ void Scheduler::Look::evict(const api::Version& allotment, const planning::Gang&
   if (victim.is_terminating) return;
   if (!is_recorded(allotment, gang, victim)) return;
   const api::Version pod = version_of(id);
+  if (!may_write(kPods, pod.header->name)) return;
   if (!needs_of(pod)->is_disrupted) {
-    patched_.insert(pod.header->name);
     const api::Condition condition{"DisruptionTarget", "True", "PreemptionByScheduler",
                                    scheduler_.name_ + ": preempting to accommodate a higher priority pod"};
     outcome_.allowed_now.push_back(
@@ -272,7 +346,7 @@ void Scheduler::Look::evict(const api::Version& allotment, const planning::Gang&
     by = place.pod;
     break;
   }
-  Delete eviction{client::target_by_uid(kPods, pod)};
+  Delete eviction{client::target_of(kPods, pod)};
   eviction.announce.done =
       Emit{client::subject_of(kPods, "Pod", pod), EventType::kNormal, "Preempted",
            fmt::format("by {} on node {}", full_name(snapshot_.pods[by]), snapshot_.nodes[victim.node].name)};
@@ -292,6 +366,7 @@ bool Scheduler::Look::is_recorded(const api::Version& allotment, const planning:
     return true;
   auto tree = json::parse(*record.json);
   if (!tree) return true;
+  if (!may_write(kAllotments, record.header->name)) return false;
   json::Array entries = json::array_at(*tree, {"status", "preemptedBy"});
   entries.push_back(json::Object{{"namespace", preemptor.ns},
                                  {"name", preemptor.name},
@@ -302,13 +377,7 @@ bool Scheduler::Look::is_recorded(const api::Version& allotment, const planning:
   if (entries.size() > kRemembered) entries.erase(entries.begin());
   json::Value body = json::Object();
   json::object_at(body, {"status"})["preemptedBy"] = std::move(entries);
-  const client::Target target = client::target_of(kAllotments, record);
-  const bool is_written =
-      std::any_of(outcome_.allowed_now.begin(), outcome_.allowed_now.end(), [&](const client::Action& action) {
-        const auto* patch = std::get_if<PatchStatus>(&action);
-        return patch && patch->target.resource == kAllotments && patch->target.object == target.object;
-      });
-  if (!is_written) outcome_.allowed_now.push_back(PatchStatus{target, std::move(body)});
+  outcome_.allowed_now.push_back(PatchStatus{client::target_of(kAllotments, record), std::move(body)});
   return false;
 }
 
@@ -323,7 +392,9 @@ bool Scheduler::Look::is_remembered(const api::Version& allotment, const plannin
   const api::ObjectName& name = pod.header->name;
   const bool has_pod_group = !gang.is_plain && view_.get(kPodGroups, {gang.ns, gang.name});
   if (!comes_back || !must_be_remembered(*pod.header, has_pod_group)) return true;
-  if (view_.get(kRequeuedPods, {name.ns, requeue_name(name.name, pod.header->uid)})) return true;
+  const api::ObjectName record{name.ns, requeue_name(name.name, pod.header->uid)};
+  if (view_.get(kRequeuedPods, record)) return true;
+  if (!may_write(kRequeuedPods, record)) return false;
   outcome_.allowed_now.push_back(
       Create{kRequeuedPods, name.ns, requeue_of(pod, gang, full_name(preemptor), grant_key(*allotment.header))});
   return false;
@@ -333,10 +404,9 @@ void Scheduler::Look::nominate(const planning::OpenTicket& ticket) {
   for (const planning::OpenTicket::Place& place : ticket.places) {
     const api::Version pod = version_of(place.pod);
     const std::string& node = snapshot_.nodes[place.node].name;
-    if (needs_of(pod)->nominated == node) continue;
+    if (needs_of(pod)->nominated == node || !may_write(kPods, pod.header->name)) continue;
     json::Value body = json::Object();
     json::object_at(body, {"status"})["nominatedNodeName"] = node;
-    patched_.insert(pod.header->name);
     outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
   }
 }
@@ -350,7 +420,7 @@ void Scheduler::Look::take_nomination_back(PodId id) {
   const bool has_place = ticket && !withdrawn_.contains(gang) &&
                          std::any_of(ticket->places.begin(), ticket->places.end(),
                                      [&](const planning::OpenTicket::Place& place) { return place.pod == id; });
-  if (has_place || !patched_.insert(pod.header->name).second) return;
+  if (has_place || !may_write(kPods, pod.header->name)) return;
   json::Value body = json::Object();
   json::object_at(body, {"status"})["nominatedNodeName"] = nullptr;
   outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
@@ -384,23 +454,32 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   if (gang.ticket && !withdrawn_.contains(ticket.gang)) {
     for (const planning::OpenTicket::Place& place : gang.ticket->places)
       kept.push_back({snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
-    for (const AllotmentFacts::Victim& victim : facts_of(allotment_of_gang(gang))->victims)
+    const auto grant = model_.grant_of(view_, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
+    for (const AllotmentFacts::Victim& victim : grant ? grant->victims : std::vector<AllotmentFacts::Victim>())
       if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
                       [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
         kept_victims.push_back(victim);
   }
-  json::Value body = allotment_of(snapshot_, ticket, view_.now(), kept, kept_victims);
-  const api::Version before = allotment_of_gang(gang);
+  json::Value body = allotment_of(snapshot_, ticket, view_.now(), scheduler_.epoch_, kept, kept_victims);
+  const api::ObjectName name{gang.ns, allotment_name(!gang.is_plain, gang.name)};
+  const api::Version before = view_.get(kAllotments, name);
+  ClusterModel::AssumedAllotment assumed{.grant = std::make_shared<const AllotmentFacts>(read_grant(body))};
   if (!before) {
-    outcome_.allowed_now.push_back(Create{kAllotments, gang.ns, std::move(body)});
-    return;
+    assumed.write = Create{kAllotments, gang.ns, std::move(body)};
+  } else {
+    auto tree = json::parse(*before.json);
+    if (!tree) return;
+    // Two grants are never the same, or the end of the first would be taken for that of the second.
+    body.as_object()["spec"].as_object()["attempt"] = json::integer_at(*tree, {"spec", "attempt"}) + 1;
+    // An embedded server's versions do not say what they are, and an update must.
+    for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
+    assumed.revision = before.header->revision;
+    assumed.write = Update{client::target_of(kAllotments, before), std::move(*tree)};
   }
-  if (withdrawn_.contains(ticket.gang)) return;  // its end is being written; the next look gives it what there is then
-  auto tree = json::parse(*before.json);
-  if (!tree) return;
-  // An embedded server's versions do not say what they are, and an update must.
-  for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
-  outcome_.allowed_now.push_back(Update{client::target_of(kAllotments, before), std::move(*tree)});
+  // Where something else is being written to it, the room is kept until that is over and it can be granted.
+  assumed.is_lost = !may_write(kAllotments, name);
+  if (!assumed.is_lost) outcome_.allowed_now.push_back(*assumed.write);
+  model_.assume(name, std::move(assumed));
 }
 
 void Scheduler::Look::tell(const planning::Verdict& verdict) {
@@ -425,9 +504,9 @@ void Scheduler::Look::tell_refused() {
 void Scheduler::Look::tell(PodId id, const std::string& message) {
   const api::Version pod = version_of(id);
   if (!pod || needs_of(pod)->said == "Unschedulable: " + message) return;
-  if (!patched_.insert(pod.header->name).second) return;
   const auto last = scheduler_.last_told_.find(pod.header->uid);
   if (last != scheduler_.last_told_.end()) return outcome_.look_again(last->second + kRepeatAfter);
+  if (!may_write(kPods, pod.header->name)) return;
   PatchStatus patch{client::target_of(kPods, pod),
                     with_condition(pod, {"PodScheduled", "False", "Unschedulable", message}, view_.now())};
   patch.announce.done = Emit{client::subject_of(kPods, "Pod", pod), EventType::kWarning, "FailedScheduling", message};
@@ -466,6 +545,11 @@ std::vector<client::WatchRule> Scheduler::watches() const {
           watch(kPersistentVolumeClaims, somebody_waits),
           std::move(persistent),
           watch(kStorageClasses, somebody_waits)};
+}
+
+void Scheduler::take_over(std::int64_t epoch, api::Revision term_began) {
+  lead(epoch);
+  fence_.raise(term_began);
 }
 
 Outcome Scheduler::reconcile(const api::ObjectKey&, const View& view) const {

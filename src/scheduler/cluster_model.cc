@@ -97,11 +97,11 @@ bool ClusterModel::is_being_granted(const api::ObjectName& allotment) const {
 
 void ClusterModel::allotment_failed(const api::ObjectName& allotment, bool is_certain) {
   if (!is_being_granted(allotment)) return;
-  if (is_certain) {
-    touch_gang_of(assumed_allotments_.extract(allotment).mapped(), allotment.ns);
-  } else {
-    assumed_allotments_.at(allotment).is_lost = true;
-  }
+  AssumedAllotment& assumed = assumed_allotments_.at(allotment);
+  assumed.is_lost = true;
+  if (!is_certain) assumed.is_in_doubt = true;
+  // A refusal says nothing about requests before it.
+  if (!assumed.is_in_doubt) touch_gang_of(assumed_allotments_.extract(allotment).mapped(), allotment.ns);
 }
 
 std::vector<std::pair<api::ObjectName, client::Action>> ClusterModel::take_lost_grants(const View& view) {
@@ -151,6 +151,12 @@ bool ClusterModel::is_settled(const View& view, const api::ObjectName& name, con
 std::optional<GangId> ClusterModel::find_gang(bool is_group, const api::ObjectName& name) const {
   const auto at = gangs_.find({name.ns, name.name, is_group});
   if (at == gangs_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::optional<NodeId> ClusterModel::find_node(const std::string& name) const {
+  const auto at = nodes_.find(name);
+  if (at == nodes_.end()) return std::nullopt;
   return at->second;
 }
 

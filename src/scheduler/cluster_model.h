@@ -49,12 +49,13 @@ class ClusterModel {
     std::shared_ptr<const AllotmentFacts> grant = {};  // null: it is to be closed, and holds nothing any more
     std::optional<client::Action> write = {};          // of a grant: to be asked for again when its answer is lost
     bool is_lost = false;                              // or could not be asked for yet
+    bool is_in_doubt = false;                          // an answer was lost: what was asked for may still come to be
   };
   void assume(const api::ObjectName& allotment, AssumedAllotment assumed);
   // What it grants: what is being written counts before what the mirror shows. Null: nothing, or no more.
   std::shared_ptr<const AllotmentFacts> grant_of(const client::View& view, const api::ObjectName& allotment) const;
   bool is_being_granted(const api::ObjectName& allotment) const;
-  // The write has failed: certainly, or nobody knows.
+  // The write of a grant has failed: nothing was done, or nobody knows.
   void allotment_failed(const api::ObjectName& allotment, bool is_certain);
   // What is to be asked for again, once: writes of grants whose answers were lost and whom somebody still waits for.
   std::vector<std::pair<api::ObjectName, client::Action>> take_lost_grants(const client::View& view);
@@ -66,6 +67,7 @@ class ClusterModel {
   // Why pods can be nowhere because of their claims, or of a group that is not there.
   const std::map<planning::PodId, std::string>& refusals() const { return refusals_; }
   std::optional<planning::GangId> find_gang(bool is_group, const api::ObjectName& name) const;
+  std::optional<planning::NodeId> find_node(const std::string& name) const;
 
  private:
   struct GangKey {

@@ -42,13 +42,18 @@ struct PipelineTest : ::testing::Test {
                           .with(more));
   }
   static std::string priority(int value) { return R"({"spec":{"priority":)" + std::to_string(value) + "}}"; }
-  // A gang of two pods of one cpu each.
-  void pair(const std::string& name) {
+  static std::string in_group(const std::string& name) {
+    return R"({"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":")" + name + R"("}}})";
+  }
+  void group_of_two(const std::string& name) {
     api.create(kPodGroups, testing::an_object("scheduling.x-k8s.io/v1alpha1", "PodGroup", "default", name)
                                .with(R"({"spec":{"minMember":2}})"));
-    const std::string label = R"({"metadata":{"labels":{"scheduling.x-k8s.io/pod-group":")" + name + R"("}}})";
-    pod(name + "-0", "1", label);
-    pod(name + "-1", "1", label);
+  }
+  // A gang of two pods of one cpu each.
+  void pair(const std::string& name) {
+    group_of_two(name);
+    pod(name + "-0", "1", in_group(name));
+    pod(name + "-1", "1", in_group(name));
   }
   static api::ObjectName allotment(const std::string& gang, bool is_group = true) {
     return {"default", allotment_name(is_group, gang)};
@@ -163,6 +168,151 @@ TEST_F(PipelineTest, ATicketIsNotOverWhileABindingOfItMayFail) {
   bench.loop.advance(1min);
   EXPECT_EQ(place("g-1"), "n0");
   EXPECT_EQ(phase(allotment("g")), "Bound");
+}
+
+// The watch is slow, or the answer is lost: until the grant is seen its room is not given to one who is before it in
+// line.
+struct UnseenGrantTest : PipelineTest {
+  void grant_before_the_first_in_line_may_be_placed() {
+    node("n0", "2");
+    pod("first", "2", R"({"spec":{"schedulingGates":[{"name":"wait"}]}})");
+    bench.start(scheduler);
+    pair("g");
+    let_the_first_in_line_go();
+  }
+  void let_the_first_in_line_go() {
+    bench.loop.advance(40s);
+    ASSERT_THAT(done(), ::testing::Contains(::testing::StartsWith("allotments g")));
+    api.patch(kPods, {"default", "first"}, testing::parsed(R"({"spec":{"schedulingGates":null}})"));
+    bench.loop.advance(5min);
+  }
+};
+
+TEST_F(UnseenGrantTest, IsNotForgottenWhenItIsNotShownInTime) {
+  api.set_watch_lag(kAllotments, 2min);
+  grant_before_the_first_in_line_may_be_placed();
+  EXPECT_EQ(place("first"), "");
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+}
+
+TEST_F(UnseenGrantTest, IsNotForgottenWhenItsSecondRequestSaysThatItIsThere) {
+  api.set_watch_lag(kAllotments, 50s);
+  api.inject({.when = [](const auto& request) { return request.resource == kAllotments; },
+              .error = testing::an_error(Reason::kTimeout),
+              .after_commit = true});
+  grant_before_the_first_in_line_may_be_placed();
+  EXPECT_EQ(place("first"), "");
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+}
+
+TEST_F(UnseenGrantTest, IsNotForgottenWhenItsSecondRequestSaysThatSomebodyWasThereBefore) {
+  node("n0", "2");
+  pod("first", "2", R"({"spec":{"schedulingGates":[{"name":"wait"}]}})");
+  bench.start(scheduler);
+  pair("g");
+  bench.loop.run_until_idle();
+  ASSERT_EQ(phase(allotment("g")), "Bound");
+  api.set_watch_lag(kAllotments, 50s);
+  api.inject({.when = [](const auto& request) { return request.resource == kAllotments; },
+              .error = testing::an_error(Reason::kTimeout),
+              .after_commit = true});
+  for (const char* name : {"g-0", "g-1"}) api.remove(kPods, {"default", name});
+  bench.loop.run_until_idle();
+  for (const char* name : {"g-0", "g-1"}) pod(name, "1", in_group("g"));
+  api.forget_calls();
+  let_the_first_in_line_go();
+  EXPECT_EQ(place("first"), "");
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+}
+
+// The first request may still be on its way when the second is refused.
+TEST_F(UnseenGrantTest, IsNotForgottenWhenOnlyItsSecondRequestIsRefused) {
+  bool is_busy = true;
+  api.inject({.when = [](const auto& request) { return request.resource == kAllotments; },
+              .error = testing::an_error(Reason::kTimeout)});
+  api.inject({.when = [&](const auto& request) { return is_busy && request.resource == kAllotments; },
+              .error = testing::an_error(Reason::kTooManyRequests),
+              .times = 1'000'000});
+  grant_before_the_first_in_line_may_be_placed();
+  EXPECT_EQ(place("first"), "");
+  is_busy = false;
+  bench.loop.advance(10min);
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+}
+
+TEST_F(PipelineTest, MembersAboveTheMinimumWaitUntilTheMinimumIsSeenToRun) {
+  node("n0", "4");
+  bench.start(scheduler);
+  group_of_two("g");
+  // Told that it waits for another one, by a request that takes long: it cannot be bound before that is answered.
+  api.set_answer_lag(1min);
+  pod("g-0", "1", in_group("g"));
+  bench.loop.advance(1ms);
+  ASSERT_THAT(asked(), ElementsAre("status g-0"));
+  api.set_answer_lag(0ms);
+  pod("g-1", "1", in_group("g"));
+  bench.loop.advance(1ms);
+  pod("g-2", "1", in_group("g"));
+  bench.loop.advance(1s);
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0");
+  EXPECT_EQ(place("g-2"), "") << "that g-0 is bound is only assumed";
+  bench.loop.advance(2min);
+  EXPECT_EQ(place("g-0") + place("g-2"), "n0n0");
+}
+
+// A member that the minimum needs, and that came after the grant of the others, is nobody's to bind alone either.
+TEST_F(PipelineTest, AMemberThatTheMinimumNeedsWaitsUntilTheOthersAreSeenToRun) {
+  node("n0", "4");
+  bench.start(scheduler);
+  group_of_two("g");
+  bool is_down = true;
+  api.inject({.when =
+                  [&](const auto& request) {
+                    return is_down && request.subresource == "binding" && request.object.name == "g-0";
+                  },
+              .error = testing::an_error(Reason::kServiceUnavailable),
+              .times = 1'000'000});
+  pod("g-0", "1", in_group("g"));
+  pod("g-1", "1", in_group("g"));
+  bench.loop.advance(1s);
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0");
+  api.remove(kPods, {"default", "g-1"});
+  pod("g-2", "1", in_group("g"));
+  bench.loop.advance(1s);
+  EXPECT_EQ(place("g-2"), "") << "with it there would be one of two";
+  is_down = false;
+  bench.loop.advance(2min);
+  EXPECT_EQ(place("g-0") + place("g-2"), "n0n0");
+}
+
+// Somebody of higher priority has taken a place over. What is left of that room is promised to all who read, until they
+// can read that it is not.
+TEST_F(PipelineTest, RoomThatWasTakenBackGoesToLowerPrioritiesWhenThatIsSeen) {
+  constexpr const char* kSlow = R"({"metadata":{"finalizers":["test/slow"]}})";
+  node("n0", "3");
+  pod("v", "2", kSlow);
+  bench.start(scheduler);
+  node("n1", "4");
+  pod("w", "4", kSlow);
+  bench.loop.run_until_idle();
+  ASSERT_EQ(place("v") + place("w"), "n0n1");
+  pod("middle", "3", priority(5));
+  bench.loop.run_until_idle();
+  ASSERT_EQ(phase(allotment("middle", false)), "Releasing");
+  ASSERT_TRUE(api.get(kPods, {"default", "v"}).header->deleting_since.has_value());
+
+  bool is_down = true;
+  api.inject({.when = [&](const auto& request) { return is_down && request.object == allotment("middle", false); },
+              .error = testing::an_error(Reason::kServiceUnavailable),
+              .times = 1'000'000});
+  pod("high", "1", priority(10));
+  pod("low", "1", priority(1));
+  bench.loop.advance(10s);
+  EXPECT_EQ(place("high"), "n0");
+  EXPECT_TRUE(api.tree(kAllotments, allotment("low", false)).is_null()) << "n0 is still promised to middle";
+  is_down = false;
+  bench.loop.advance(1min);
+  EXPECT_FALSE(api.tree(kAllotments, allotment("low", false)).is_null()) << "waits for v, which nobody counts on now";
 }
 
 // Schedulers over one API, each with a mirror of its own.

@@ -122,6 +122,7 @@ class Scheduler::Look {
     const planning::Plan plan = plan_lawfully();
     take_back(plan);
     for (const auto& [name, allotment] : view_.objects(kAllotments).all()) advance(allotment);
+    read_old_promises();
     for (const planning::Ticket& ticket : plan.tickets) give(ticket);
     for (const planning::Verdict& verdict : plan.verdicts) tell(verdict);
     tell_refused();
@@ -165,6 +166,9 @@ class Scheduler::Look {
                      const planning::Gang& gang);
   void nominate(const planning::OpenTicket& ticket);
   void take_nomination_back(PodId pod);
+  void read_old_promises();
+  bool is_promised(const planning::Ticket& ticket) const;
+  bool is_half_bound(const planning::Gang& gang) const;
   void give(const planning::Ticket& ticket);
   bool shares_a_claim(const planning::Ticket& ticket);
   void write(const planning::Ticket& ticket);
@@ -177,6 +181,7 @@ class Scheduler::Look {
   const View& view_;
   const planning::Snapshot& snapshot_;
   std::set<GangId> withdrawn_;
+  std::multimap<NodeId, GangId> old_promises_;
   std::map<api::ObjectName, std::string> claims_;  // given a node in this look
   std::set<std::pair<client::Resource, api::ObjectName>> written_;
   Outcome outcome_;
@@ -203,7 +208,8 @@ planning::Plan Scheduler::Look::plan_lawfully() const {
 // A grant that was refused holds nothing. One whose answer was lost may still be there, or come to be.
 void Scheduler::Look::read_setbacks() {
   for (const client::Setback& setback : view_.setbacks())
-    if (setback.resource == kAllotments) model_.allotment_failed(setback.object, is_certain(setback.error.reason));
+    if (setback.resource == kAllotments && (setback.verb == "create" || setback.verb == "update"))
+      model_.allotment_failed(setback.object, is_certain(setback.error.reason));
 }
 
 // Somebody leads in a later term: whatever is decided here would be decided twice. Only at the first look nobody can:
@@ -426,8 +432,55 @@ void Scheduler::Look::take_nomination_back(PodId id) {
   outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
 }
 
+// Places that were taken back, or given for others, and that Allotments still name.
+void Scheduler::Look::read_old_promises() {
+  for (const auto& [name, allotment] : view_.objects(kAllotments).all()) {
+    const auto shown = facts_of(allotment);
+    const auto gang = model_.find_gang(shown->is_group, {name.ns, shown->gang});
+    const auto grant = model_.grant_of(view_, name);
+    if (!shown->is_open() || !gang || grant == shown) continue;
+    for (const AllotmentFacts::Place& place : shown->places) {
+      const api::Version pod = view_.get(kPods, {name.ns, place.pod});
+      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
+      const auto assumed = model_.assumed().find(pod.header->name);
+      if (assumed != model_.assumed().end() && assumed->second.node == place.node) continue;
+      if (const auto node = model_.find_node(place.node)) old_promises_.emplace(*node, *gang);
+    }
+  }
+}
+
+// Room that is promised may be taken over by a higher priority at once, by others only when everybody can read that the
+// promise is over: if this process dies before that, it is kept by the next.
+bool Scheduler::Look::is_promised(const planning::Ticket& ticket) const {
+  const auto priority_of = [&](GangId gang) { return planning::priority_of(snapshot_, snapshot_.gangs[gang]); };
+  return std::any_of(ticket.places.begin(), ticket.places.end(), [&](const planning::Placement& place) {
+    const auto [first, last] = old_promises_.equal_range(place.node);
+    return std::any_of(first, last, [&](const auto& promise) {
+      return promise.second != ticket.gang && priority_of(promise.second) >= priority_of(ticket.gang);
+    });
+  });
+}
+
+// That the minimum runs is only assumed. What more it gets waits until that is seen: bindings may fail, and a grant for
+// others would no longer name those that are being bound.
+bool Scheduler::Look::is_half_bound(const planning::Gang& gang) const {
+  if (gang.is_plain || model_.assumed().empty()) return false;
+  std::int64_t running = 0;
+  bool is_being_bound = false;
+  for (const PodId member : gang.members) {
+    const planning::Pod& pod = snapshot_.pods[member];
+    if (model_.assumed().contains({pod.ns, pod.name})) {
+      is_being_bound = true;
+    } else if (pod.node != planning::kNone && !pod.is_terminating) {
+      ++running;
+    }
+  }
+  return is_being_bound && running < gang.min_members;
+}
+
 void Scheduler::Look::give(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
+  if (is_half_bound(gang) || is_promised(ticket)) return;
   const bool is_simple =
       ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);
   if (!is_simple) return write(ticket);

@@ -15,9 +15,9 @@ using planning::PodId;
 void Scheduler::Look::read_old_promises() {
   for (const auto& [name, allotment] : view_.objects(kAllotments).all()) {
     const auto shown = facts_of(allotment);
+    if (!shown->is_open() || model_.grant_of(view_, name) == shown) continue;
     const auto gang = model_.find_gang(shown->is_group, {name.ns, shown->gang});
-    const auto grant = model_.grant_of(view_, name);
-    if (!shown->is_open() || !gang || grant == shown) continue;
+    if (!gang) continue;
     for (const AllotmentFacts::Place& place : shown->places) {
       const api::Version pod = view_.get(kPods, {name.ns, place.pod});
       if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;

@@ -31,7 +31,12 @@ Controller::Controller(ApiClient& client, sys::EventLoop& loop, Mirror& mirror, 
       observer_(observer),
       queue_(loop, options_.queue, [this] { wake(); }),
       runner_(client, {.field_manager = options_.name, .max_under_way = options_.max_under_way}, probes),
-      events_(client, loop, options_.name) {}
+      events_(client, loop, options_.name),
+      objects_(loop, {options_.queue.first_retry, options_.queue.longest_retry, options_.longest_hold},
+               [this](const auto& object, const auto& hold, ObjectHolds::End end) { freed(object, hold, end); }),
+      is_held_([this](const Resource& resource, const api::ObjectName& name) {
+        return objects_.contains({resource, name});
+      }) {}
 
 Controller::~Controller() {
   loop_.cancel(sync_timer_);
@@ -95,12 +100,13 @@ bool Controller::has_synced() const {
 }
 
 View Controller::view(const Recollection* last) const {
-  return {mirror_, loop_.clock().wall(), last};
+  return {mirror_, loop_.clock().wall(), last, &is_held_};
 }
 
 void Controller::on_change(const Resource& resource, const ObjectChange& change) {
   auto watch = watches_.find(resource);
   if (watch == watches_.end()) return;
+  objects_.changed(resource, change);
   watch->second.rule.keys(
       change, view(), [this](const api::ObjectKey& key, WorkQueue::Priority priority) { queue_.add(key, priority); });
 }
@@ -110,6 +116,7 @@ void Controller::on_progress(const Resource& resource) {
     const std::set<api::ObjectKey> keys = waiting->second;
     for (const api::ObjectKey& key : keys) release_if_shown(key);
   }
+  if (const Informer* informer = mirror_.find(resource)) objects_.progressed(resource, informer->revision());
   if (queue_.waiting() > 0) wake();
 }
 
@@ -216,6 +223,7 @@ void Controller::rest(const api::ObjectKey& key, const Outcome& outcome) {
 }
 
 void Controller::act(const api::ObjectKey& key, Outcome outcome) {
+  if (reconciler_.assumes_its_effects()) return act_assuming(key, std::move(outcome));
   held_[key].answers_missing = outcome.allowed_now.size();
   status_.actions += outcome.allowed_now.size();
   for (Action& action : outcome.allowed_now) {
@@ -226,6 +234,51 @@ void Controller::act(const api::ObjectKey& key, Outcome outcome) {
       answered(key, verb, std::move(answer));
     });
   }
+}
+
+void Controller::act_assuming(const api::ObjectKey& key, Outcome outcome) {
+  for (Action& action : outcome.allowed_now) {
+    const ObjectHolds::Object object = object_of(action);
+    const std::string_view verb = verb_of(action);
+    if (!objects_.begin(object, key, verb)) continue;
+    ++status_.actions;
+    Announcement announcement = take_announcement(action);
+    runner_.run(std::move(action),
+                [this, object, key, verb, announcement = std::move(announcement)](ActionAnswer answer) {
+                  announce(announcement, answer.result);
+                  answered_assuming(object, key, verb, std::move(answer));
+                });
+  }
+  if (outcome.look_again_at) queue_.add_after(key, *outcome.look_again_at - loop_.clock().wall());
+  queue_.done(key);
+}
+
+void Controller::answered_assuming(const ObjectHolds::Object& object, const api::ObjectKey& key, std::string_view verb,
+                                   ActionAnswer answer) {
+  if (observer_ != nullptr) observer_->on_answer(options_.name, key, verb, answer);
+  if (answer.result) {
+    const bool is_watched = watches_.contains(object.first);
+    objects_.landed(object, std::move(answer), is_watched ? mirror_.find(object.first) : nullptr);
+  } else {
+    const Error& error = answer.result.error();
+    ++status_.failed_actions;
+    status_.last_error = error.message;
+    last_[key].setbacks.push_back({verb, object.first, object.second, error});
+    objects_.failed(object, std::chrono::seconds(error.retry_after_seconds));
+    queue_.add(key);
+  }
+  if (queue_.waiting() > 0) wake();
+}
+
+void Controller::freed(const ObjectHolds::Object& object, const ObjectHolds::Hold& hold, ObjectHolds::End end) {
+  if (end == ObjectHolds::End::kNeverShown) {
+    ++status_.hold_timeouts;
+    if (observer_ != nullptr) observer_->on_hold_timeout(options_.name, hold.key);
+    Error error = internal_error("not shown yet");
+    error.reason = Reason::kTimeout;
+    last_[hold.key].setbacks.push_back({hold.verb, object.first, object.second, std::move(error)});
+  }
+  queue_.add(hold.key);
 }
 
 void Controller::announce(const Announcement& announcement, const Result<void>& result) {

@@ -6,8 +6,9 @@
 //                      └── after a pause when the look before took long
 //
 // A held key is not looked at, whatever happens to its objects: a look at a view that lacks the effects of the last
-// actions would decide them again. The hold ends after a while even so, since an object may be changed and deleted in
-// ways that the mirror never shows. Runs on the loop of the mirror's client.
+// actions would decide them again. Unless the reconciler says that it assumes its own effects: then objects are held
+// instead (ObjectHolds), and the key is free while answers are missing. The hold ends after a while even so, since an
+// object may be changed and deleted in ways that the mirror never shows. Runs on the loop of the mirror's client.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "client/action_runner.h"
 #include "client/event_writer.h"
 #include "client/mirror.h"
+#include "client/object_holds.h"
 #include "client/reconciler.h"
 #include "client/work_queue.h"
 
@@ -86,8 +88,8 @@ class Controller {
 
   bool has_synced() const;
   // Nothing waits, is held or is under way (what is delayed may be there).
-  bool is_idle() const { return queue_.waiting() == 0 && held_.empty(); }
-  std::size_t held() const { return held_.size(); }
+  bool is_idle() const { return queue_.waiting() == 0 && held_.empty() && objects_.size() == 0; }
+  std::size_t held() const { return held_.size() + objects_.size(); }
   const WorkQueue& queue() const { return queue_; }
   const ControllerStatus& status() const { return status_; }
   const std::string& name() const { return options_.name; }
@@ -123,6 +125,10 @@ class Controller {
   void rest(const api::ObjectKey& key, const Outcome& outcome);
   void act(const api::ObjectKey& key, Outcome outcome);
   void answered(const api::ObjectKey& key, std::string_view verb, ActionAnswer answer);
+  void act_assuming(const api::ObjectKey& key, Outcome outcome);
+  void answered_assuming(const ObjectHolds::Object& object, const api::ObjectKey& key, std::string_view verb,
+                         ActionAnswer answer);
+  void freed(const ObjectHolds::Object& object, const ObjectHolds::Hold& hold, ObjectHolds::End end);
   void announce(const Announcement& announcement, const Result<void>& result);
   void time_out(const api::ObjectKey& key);
   void release_if_shown(const api::ObjectKey& key);
@@ -139,6 +145,8 @@ class Controller {
   WorkQueue queue_;
   ActionRunner runner_;
   EventWriter events_;
+  ObjectHolds objects_;  // for a reconciler that assumes its effects
+  const View::Held is_held_;
   std::map<Resource, Watch> watches_;
   std::map<api::ObjectKey, Held> held_;
   std::map<Resource, std::set<api::ObjectKey>> behind_;  // held keys by the resource they wait for

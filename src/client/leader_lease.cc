@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/resource.h"
+#include "json/access.h"
 
 namespace gangway::client {
 namespace {
@@ -66,10 +67,12 @@ void LeaderLease::got(Result<api::Version> answer) {
   auto tree = json::parse(*answer->json);
   if (!tree) return again();
   holder_ = json::string_at(*tree, {"spec", "holderIdentity"});
-  if (!holder_.empty() && holder_ != options_.identity && !is_stale(*answer, *tree)) {
+  if (!holder_.empty() && holder_ != options_.identity && !options_.is_sole && !is_stale(*answer, *tree)) {
     lose();
     return again();
   }
+  // A lease in our name may be that of an earlier process.
+  if (!leading_) has_taken_over_ = !holder_.empty() && !options_.is_sole;
   write(*answer, std::move(*tree));
 }
 
@@ -84,7 +87,8 @@ bool LeaderLease::is_stale(const api::Version& known, const json::Value& lease) 
 
 json::Object LeaderLease::spec(const json::Value* before) const {
   const std::string now = to_rfc3339_micro(loop_.clock().wall());
-  const bool ours = before != nullptr && json::string_at(*before, {"spec", "holderIdentity"}) == options_.identity;
+  const bool ours =
+      leading_ && before != nullptr && json::string_at(*before, {"spec", "holderIdentity"}) == options_.identity;
   const std::int64_t transitions = before == nullptr ? 0 : json::integer_at(*before, {"spec", "leaseTransitions"});
   const std::string since(before == nullptr ? std::string_view() : json::string_at(*before, {"spec", "acquireTime"}));
   return {{"holderIdentity", options_.identity},
@@ -123,9 +127,17 @@ void LeaderLease::written(Result<api::Version> answer) {
   holder_ = options_.identity;
   // Counted from before the request was sent: nobody can have seen the renewal earlier than that.
   renewed_at_ = attempt_began_;
-  check_deadline();
-  if (loop_.clock().mono() - renewed_at_ < options_.renew_within && !std::exchange(leading_, true)) on_acquired_();
-  again();
+  if (!options_.is_sole) check_deadline();
+  if (options_.is_sole || loop_.clock().mono() - renewed_at_ < options_.renew_within) begin_term();
+  if (!options_.is_sole) again();
+}
+
+void LeaderLease::begin_term() {
+  if (std::exchange(leading_, true)) return;
+  const auto lease = json::parse(*held_.json);
+  epoch_ = (lease ? json::integer_at(*lease, {"spec", "leaseTransitions"}) : 0) + 1;
+  term_began_ = held_.header->revision;
+  on_acquired_();
 }
 
 void LeaderLease::check_deadline() {

@@ -6,9 +6,11 @@
 //
 // It fences nothing by itself: a leader that sleeps through its lease may still have writes on the way. Writes carry
 // uid and resourceVersion for that. What another process's clock says does not count: a lease is stale when *we* have
-// not seen it change for its duration. Runs on the client's loop.
+// not seen it change for its duration. Every time somebody begins to lead is a term of its own, numbered by the lease.
+// Runs on the client's loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +27,9 @@ struct LeaderLeaseOptions {
   Duration lease_duration = std::chrono::seconds(15);
   Duration renew_within = std::chrono::seconds(10);
   Duration retry_every = std::chrono::seconds(2);
+  // Nobody else can be there, since this process has the only store: the lease is taken whoever holds it, and needs no
+  // renewal. It then only counts the terms.
+  bool is_sole = false;
 };
 
 class LeaderLease {
@@ -41,6 +46,12 @@ class LeaderLease {
   void release();
 
   bool is_leading() const { return leading_; }
+  // Of the term that we lead in, or led in last: greater than those of all terms before it. 0 before the first.
+  std::int64_t epoch() const { return epoch_; }
+  // The revision of the write that began it.
+  api::Revision term_began() const { return term_began_; }
+  // Whether it began without the leader before having handed over: some of his writes may still be on the way.
+  bool has_taken_over() const { return has_taken_over_; }
   // Who holds it, as far as is known; "" before the first answer.
   const std::string& holder() const { return holder_; }
 
@@ -50,6 +61,7 @@ class LeaderLease {
   void create();
   void write(const api::Version& known, json::Value lease);
   void written(Result<api::Version> answer);
+  void begin_term();
   void lose();
   void check_deadline();
   void again();
@@ -64,6 +76,9 @@ class LeaderLease {
   bool running_ = false;
   bool leading_ = false;
   std::string holder_;
+  std::int64_t epoch_ = 0;
+  api::Revision term_began_ = 0;
+  bool has_taken_over_ = false;
   api::Version held_;       // the lease as we wrote it last
   api::Revision seen_ = 0;  // the revision we saw last,
   MonoTime seen_at_;        // and since when

@@ -101,6 +101,56 @@ TEST_F(LeaderLeaseTest, LosesWhenAnotherTookIt) {
   EXPECT_EQ(holder(), "thief");
 }
 
+TEST_F(LeaderLeaseTest, EveryTermHasAGreaterNumber) {
+  auto a = candidate("a");
+  a->start();
+  loop.run_until_idle();
+  EXPECT_EQ(a->epoch(), 1);
+  EXPECT_FALSE(a->has_taken_over()) << "there was nobody before";
+  const api::Revision began = a->term_began();
+  EXPECT_EQ(began, api.get(kLeases, {"kube-system", "leader"}).header->revision);
+  loop.advance(1min);
+  EXPECT_EQ(a->epoch(), 1) << "renewals begin no term";
+  EXPECT_EQ(a->term_began(), began);
+  a->release();
+  loop.run_until_idle();
+  auto b = candidate("b");
+  b->start();
+  loop.run_until_idle();
+  EXPECT_EQ(b->epoch(), 2);
+  EXPECT_FALSE(b->has_taken_over()) << "it was handed over";
+  b.reset();
+  auto again = candidate("b");
+  again->start();
+  loop.run_until_idle();
+  EXPECT_EQ(again->epoch(), 3) << "another process of that name is another leader";
+  EXPECT_TRUE(again->has_taken_over());
+  again.reset();
+  auto c = candidate("c");
+  c->start();
+  loop.advance(30s);
+  EXPECT_EQ(c->epoch(), 4);
+  EXPECT_TRUE(c->has_taken_over());
+}
+
+TEST_F(LeaderLeaseTest, WhoIsAloneTakesTheLeaseAtOnceAndWritesItOnce) {
+  auto a = candidate("a");
+  a->start();
+  loop.run_until_idle();
+  a.reset();
+  LeaderLeaseOptions options{.lease = {"kube-system", "leader"}, .identity = "alone", .is_sole = true};
+  LeaderLease alone(api, loop, options, [this] { told.push_back("+alone"); }, [this] { told.push_back("-alone"); });
+  alone.start();
+  loop.run_until_idle();
+  EXPECT_TRUE(alone.is_leading());
+  EXPECT_EQ(alone.epoch(), 2);
+  EXPECT_FALSE(alone.has_taken_over()) << "whoever held it is gone with the store";
+  api.forget_calls();
+  loop.advance(1h);
+  EXPECT_TRUE(alone.is_leading());
+  EXPECT_TRUE(api.writes().empty());
+}
+
 TEST_F(LeaderLeaseTest, TwoThatStartTogetherDoNotBothLead) {
   auto a = candidate("a");
   auto b = candidate("b");

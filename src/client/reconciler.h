@@ -3,7 +3,9 @@
 // The rules, which the Controller enforces around it:
 // - an Outcome is a set: its actions may be done in any order, or all but one of them; what must come later comes from
 //   the next look, and what must be remembered is written to an object first;
-// - after actions the key is looked at again, but not before every answer is in and the mirror shows their effects;
+// - after actions the key is looked at again, but not before every answer is in and the mirror shows their effects; for
+//   a reconciler that assumes its own effects, only the objects that it wrote to are held (View::is_held), and the key
+//   is looked at whenever something has changed;
 // - looking twice at the same state gives no actions the second time.
 #pragma once
 
@@ -46,6 +48,9 @@ class Reconciler {
   virtual ~Reconciler() = default;
   virtual std::vector<WatchRule> watches() const = 0;
   virtual Outcome reconcile(const api::ObjectKey& key, const View& view) const = 0;
+  // Whether it takes into account what it has asked for and the mirror does not show yet. It then asks no probes, and
+  // what it asks for on an object that is held is not done.
+  virtual bool assumes_its_effects() const { return false; }
 };
 
 // The key of an object of `resource`.

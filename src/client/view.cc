@@ -14,6 +14,10 @@ const Result<json::Value>* View::answer(std::string_view name) const {
   return at == last_->probes.end() ? nullptr : &at->second;
 }
 
+bool View::is_held(const Resource& resource, const api::ObjectName& name) const {
+  return held_ != nullptr && (*held_)(resource, name);
+}
+
 const std::vector<Setback>& View::setbacks() const {
   static const std::vector<Setback> kNone;
   return last_ == nullptr ? kNone : last_->setbacks;

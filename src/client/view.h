@@ -51,8 +51,10 @@ struct Recollection {
 
 class View {
  public:
-  View(const ObjectSource& source, WallTime now, const Recollection* last = nullptr)
-      : source_(source), now_(now), last_(last) {}
+  using Held = std::function<bool(const Resource&, const api::ObjectName&)>;
+
+  View(const ObjectSource& source, WallTime now, const Recollection* last = nullptr, const Held* held = nullptr)
+      : source_(source), now_(now), last_(last), held_(held) {}
 
   WallTime now() const { return now_; }
   // A resource that is not mirrored has no objects.
@@ -63,6 +65,10 @@ class View {
   bool has_reached(api::Revision revision) const { return source_.has_reached(revision); }
   api::Version get(const Resource& resource, const api::ObjectName& name) const { return objects(resource).get(name); }
 
+  // Whether a write of ours to the object is under way, or it rests after one that failed. Only for a reconciler that
+  // assumes its own effects: the keys of others are not looked at meanwhile.
+  bool is_held(const Resource& resource, const api::ObjectName& name) const;
+
   // What the probe `name` of this key's last look found; null when it was not asked then.
   const Result<json::Value>* answer(std::string_view name) const;
   // What went wrong with the actions of this key's last look.
@@ -72,6 +78,7 @@ class View {
   const ObjectSource& source_;
   WallTime now_;
   const Recollection* last_;
+  const Held* held_;
 };
 
 }  // namespace gangway::client

@@ -7,6 +7,7 @@
 #include "agent/node/node_registrar.h"
 #include "apiserver/direct_client.h"
 #include "client/controller.h"
+#include "client/leader_lease.h"
 #include "client/mirror.h"
 #include "controllers/claim_binder.h"
 #include "controllers/cluster_role_aggregation.h"
@@ -140,7 +141,12 @@ struct ControlPlane::Members {
         claims({parts.volumes}),
         registrar(parts.nodes),
         api_endpoints(parts.api_service, parts.api_address),
-        pod_scheduler(scheduler::Scheduler::kDefaultName, parts.cycles) {
+        pod_scheduler(scheduler::Scheduler::kDefaultName, parts.cycles),
+        lease_writer(parts.connect(kServer)),
+        scheduler_lease(
+            *lease_writer, parts.loop,
+            {.lease = {"kube-system", "gangway-scheduler"}, .identity = "gangway", .is_sole = true},
+            [this] { begin_scheduling(); }, [] {}) {
     add("generic-garbage-collector", garbage, &owner_probe);
     garbage_controller = running.back().controller.get();
     add("namespace-controller", namespaces, &content_probe);
@@ -167,8 +173,15 @@ struct ControlPlane::Members {
     Standing scheduler = kBusy;
     scheduler.user = kScheduler;
     add("default-scheduler", pod_scheduler, nullptr, scheduler);
+    scheduler_controller = running.back().controller.get();
     add("requeue-controller", requeuer);
     add("usage-controller", accountant);
+  }
+
+  // Its grants say in which term they were made: every start of the server is one.
+  void begin_scheduling() {
+    pod_scheduler.lead(scheduler_lease.epoch());
+    scheduler_controller->start();
   }
 
   void add(const std::string& name, const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr,
@@ -232,7 +245,10 @@ struct ControlPlane::Members {
   scheduler::Scheduler pod_scheduler;
   scheduler::Requeuer requeuer;
   scheduler::Accountant accountant;
+  std::unique_ptr<client::ApiClient> lease_writer;
+  client::LeaderLease scheduler_lease;
   std::vector<Running> running;
+  client::Controller* scheduler_controller = nullptr;
   client::Controller* garbage_controller = nullptr;
   std::unique_ptr<controllers::GarbageFeed> feed;
 };
@@ -250,7 +266,12 @@ void ControlPlane::start() {
   auto& m = *members_;
   for (auto& entry : m.running) {
     entry.off = m.parts.without.erase(entry.controller->name()) > 0;
-    if (!entry.off) entry.controller->start();
+    if (entry.off) continue;
+    if (entry.controller.get() == m.scheduler_controller) {
+      m.scheduler_lease.start();
+    } else {
+      entry.controller->start();
+    }
   }
   for (const auto& name : m.parts.without) sys::log_warning("no controller is called " + name);
   m.feed = std::make_unique<controllers::GarbageFeed>(m.garbage, m.catalog, *m.garbage_controller, m.mirror);

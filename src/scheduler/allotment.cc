@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/action.h"
 #include "json/access.h"
 
@@ -40,24 +42,31 @@ json::Object victim_of(const planning::Snapshot& snapshot, planning::PodId id, c
 
 }  // namespace
 
-AllotmentFacts read_allotment(const api::Version& version) {
+AllotmentFacts read_grant(const json::Value& tree) {
   AllotmentFacts facts;
-  const auto tree = json::parse(*version.json);
-  if (!tree) return facts;
-  facts.is_group = json::string_at(*tree, {"spec", "gang", "kind"}) == "PodGroup";
-  facts.gang = json::string_at(*tree, {"spec", "gang", "name"});
-  facts.is_observed = json::integer_at(*tree, {"status", "observedGeneration"}) == version.header->generation;
-  facts.phase = json::string_at(*tree, {"status", "phase"});
-  for (const auto& place : json::array_at(*tree, {"spec", "places"}))
+  facts.is_group = json::string_at(tree, {"spec", "gang", "kind"}) == "PodGroup";
+  facts.gang = json::string_at(tree, {"spec", "gang", "name"});
+  facts.epoch = json::integer_at(tree, {"spec", "epoch"});
+  for (const auto& place : json::array_at(tree, {"spec", "places"}))
     facts.places.push_back({std::string(json::string_at(place, {"pod"})), std::string(json::string_at(place, {"uid"})),
                             std::string(json::string_at(place, {"node"}))});
-  for (const auto& victim : json::array_at(*tree, {"spec", "victims"}))
+  for (const auto& victim : json::array_at(tree, {"spec", "victims"}))
     facts.victims.push_back(
         {{std::string(json::string_at(victim, {"namespace"})), std::string(json::string_at(victim, {"pod"}))},
          std::string(json::string_at(victim, {"uid"})),
          std::string(json::string_at(victim, {"node"})),
          std::string(json::string_at(victim, {"gang"})),
          std::string(json::string_at(victim, {"how"}))});
+  return facts;
+}
+
+AllotmentFacts read_allotment(const api::Version& version) {
+  const auto tree = json::parse(*version.json);
+  if (!tree) return {};
+  AllotmentFacts facts = read_grant(*tree);
+  facts.epoch = std::max(facts.epoch, json::integer_at(*tree, {"status", "epoch"}));
+  facts.is_observed = json::integer_at(*tree, {"status", "observedGeneration"}) == version.header->generation;
+  facts.phase = json::string_at(*tree, {"status", "phase"});
   for (const auto& entry : json::array_at(*tree, {"status", "preemptedBy"})) {
     const auto at = parse_rfc3339(json::string_at(entry, {"at"}));
     if (!at) continue;
@@ -84,7 +93,7 @@ std::string grant_key(const api::Header& allotment) {
 }
 
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
-                         const std::vector<AllotmentFacts::Place>& kept,
+                         std::int64_t epoch, const std::vector<AllotmentFacts::Place>& kept,
                          const std::vector<AllotmentFacts::Victim>& kept_victims) {
   const planning::Gang& gang = snapshot.gangs[ticket.gang];
   json::Array places;
@@ -110,6 +119,7 @@ json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Tic
   json::Object spec{{"gang", json::Object{{"kind", gang.is_plain ? "Pod" : "PodGroup"}, {"name", gang.name}}},
                     {"places", std::move(places)},
                     {"grantedAt", to_rfc3339(now)}};
+  if (epoch > 0) spec["epoch"] = epoch;
   if (!gang.uid.empty()) spec["gang"].as_object()["uid"] = gang.uid;
   if (!victims.empty()) spec["victims"] = std::move(victims);
   if (ticket.lost_gpu_seconds > 0) spec["lostGpuSeconds"] = ticket.lost_gpu_seconds;

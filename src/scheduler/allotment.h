@@ -45,7 +45,8 @@ struct AllotmentFacts {
     std::string how = "Fail";  // Shrink, Fail or Requeue
   };
   bool is_group = false;
-  std::string gang;  // the PodGroup's name, or the pod's
+  std::string gang;        // the PodGroup's name, or the pod's
+  std::int64_t epoch = 0;  // of the leader who granted it, or has taken it on since
   std::vector<Place> places;
   std::vector<Victim> victims;
   std::string phase;
@@ -56,6 +57,8 @@ struct AllotmentFacts {
   bool is_open() const { return !is_observed || (phase != kBound && phase != kWithdrawn); }
 };
 AllotmentFacts read_allotment(const api::Version& allotment);
+// The same of one that is not written yet: only its grant says anything.
+AllotmentFacts read_grant(const json::Value& allotment);
 
 // Finds Allotments by the uids of their victims.
 client::KeyIndex allotments_by_victim();
@@ -68,7 +71,7 @@ std::string grant_key(const api::Header& allotment);
 
 // The object for a ticket. `kept` are places of an earlier grant that still hold.
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
-                         const std::vector<AllotmentFacts::Place>& kept,
+                         std::int64_t epoch, const std::vector<AllotmentFacts::Place>& kept,
                          const std::vector<AllotmentFacts::Victim>& kept_victims);
 
 }  // namespace gangway::scheduler

@@ -72,6 +72,7 @@ void ClusterModel::update(const View& view) {
     const auto facts = view.objects(kAllotments).facts(allotment, read_allotment);
     if (facts->is_open()) touched_gangs_.insert({name.ns, facts->gang, facts->is_group});
   }
+  for (const auto& [name, assumed] : assumed_allotments_) touch_gang_of(assumed, name.ns);
   for (const GangKey& key : std::exchange(touched_gangs_, {})) update_gang(view, key);
   sweep();
 }
@@ -85,7 +86,48 @@ void ClusterModel::forget_assumed(const api::ObjectName& pod) {
   if (assumed_.erase(pod) > 0) touched_pods_.insert(pod);
 }
 
-// A binding names the revision that it was decided on: once the pod has left it, the pod itself says what became of it.
+void ClusterModel::assume(const api::ObjectName& allotment, AssumedAllotment assumed) {
+  assumed_allotments_[allotment] = std::move(assumed);
+}
+
+bool ClusterModel::is_being_granted(const api::ObjectName& allotment) const {
+  const auto assumed = assumed_allotments_.find(allotment);
+  return assumed != assumed_allotments_.end() && assumed->second.grant;
+}
+
+void ClusterModel::allotment_failed(const api::ObjectName& allotment, bool is_certain) {
+  if (!is_being_granted(allotment)) return;
+  AssumedAllotment& assumed = assumed_allotments_.at(allotment);
+  assumed.is_lost = true;
+  if (!is_certain) assumed.is_in_doubt = true;
+  // A refusal says nothing about requests before it.
+  if (!assumed.is_in_doubt) touch_gang_of(assumed_allotments_.extract(allotment).mapped(), allotment.ns);
+}
+
+std::vector<std::pair<api::ObjectName, client::Action>> ClusterModel::take_lost_grants(const View& view) {
+  std::vector<std::pair<api::ObjectName, client::Action>> lost;
+  for (auto at = assumed_allotments_.begin(); at != assumed_allotments_.end();) {
+    auto& [name, assumed] = *at;
+    const bool is_due = assumed.is_lost && assumed.grant && !view.is_held(kAllotments, name);
+    if (is_due && !find_gang(assumed.grant->is_group, {name.ns, assumed.grant->gang})) {
+      at = assumed_allotments_.erase(at);
+      continue;
+    }
+    if (is_due) {
+      lost.emplace_back(name, *assumed.write);
+      assumed.is_lost = false;
+    }
+    ++at;
+  }
+  return lost;
+}
+
+void ClusterModel::touch_gang_of(const AssumedAllotment& assumed, const std::string& ns) {
+  if (assumed.grant) touched_gangs_.insert({ns, assumed.grant->gang, assumed.grant->is_group});
+}
+
+// A write names the revision that it was decided on: once the object has left it, the object itself says what became of
+// it.
 void ClusterModel::settle_assumed(const View& view) {
   std::erase_if(assumed_, [&](const auto& entry) {
     const api::Version pod = view.get(kPods, entry.first);
@@ -93,11 +135,28 @@ void ClusterModel::settle_assumed(const View& view) {
     if (is_over) touched_pods_.insert(entry.first);
     return is_over;
   });
+  std::erase_if(assumed_allotments_, [&](const auto& entry) { return is_settled(view, entry.first, entry.second); });
+}
+
+// What is being closed stays so for us until the mirror shows it, whatever else is written to it on the way.
+bool ClusterModel::is_settled(const View& view, const api::ObjectName& name, const AssumedAllotment& assumed) const {
+  const api::Version now = view.get(kAllotments, name);
+  if (assumed.grant && (now ? now.header->revision : 0) != assumed.revision) return true;
+  // It was answered, and the mirror has got as far.
+  if (assumed.grant) return !assumed.is_lost && !view.is_held(kAllotments, name);
+  if (!now) return !view.is_held(kAllotments, name);
+  return !view.objects(kAllotments).facts(now, read_allotment)->is_open();
 }
 
 std::optional<GangId> ClusterModel::find_gang(bool is_group, const api::ObjectName& name) const {
   const auto at = gangs_.find({name.ns, name.name, is_group});
   if (at == gangs_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::optional<NodeId> ClusterModel::find_node(const std::string& name) const {
+  const auto at = nodes_.find(name);
+  if (at == nodes_.end()) return std::nullopt;
   return at->second;
 }
 
@@ -362,15 +421,22 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   gang.ticket = read_ticket(view, key);
 }
 
+std::shared_ptr<const AllotmentFacts> ClusterModel::grant_of(const View& view, const api::ObjectName& name) const {
+  if (const auto assumed = assumed_allotments_.find(name); assumed != assumed_allotments_.end())
+    return assumed->second.grant;
+  const api::Version allotment = view.get(kAllotments, name);
+  if (!allotment) return nullptr;
+  auto facts = view.objects(kAllotments).facts(allotment, read_allotment);
+  return facts->is_open() ? facts : nullptr;
+}
+
 // What the gang's Allotment still holds for it.
 std::optional<planning::OpenTicket> ClusterModel::read_ticket(const View& view, const GangKey& key) {
-  const auto& allotments = view.objects(kAllotments);
-  const api::Version allotment = allotments.get({key.ns, allotment_name(key.is_group, key.name)});
-  if (!allotment) return std::nullopt;
-  const auto facts = allotments.facts(allotment, read_allotment);
-  planning::Gang& gang = snapshot_.gangs[gangs_.at(key)];
-  gang.preempted = facts->preemptions;
-  if (!facts->is_open()) return std::nullopt;
+  const api::ObjectName name{key.ns, allotment_name(key.is_group, key.name)};
+  if (const api::Version allotment = view.get(kAllotments, name))
+    snapshot_.gangs[gangs_.at(key)].preempted = view.objects(kAllotments).facts(allotment, read_allotment)->preemptions;
+  const auto facts = grant_of(view, name);
+  if (!facts) return std::nullopt;
   planning::OpenTicket ticket;
   for (const AllotmentFacts::Place& place : facts->places) {
     const auto pod = pods_.find({key.ns, place.pod});

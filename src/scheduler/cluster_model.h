@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/object.h"
+#include "client/action.h"
 #include "client/view.h"
 #include "planning/snapshot.h"
 #include "scheduler/allotment.h"
@@ -41,6 +42,24 @@ class ClusterModel {
   const std::map<api::ObjectName, Assumed>& assumed() const { return assumed_; }
   void forget_assumed(const api::ObjectName& pod);
 
+  // An Allotment is being written, decided on a revision of it (0: there was none): for us it is so, until the mirror
+  // shows what became of it.
+  struct AssumedAllotment {
+    api::Revision revision = 0;
+    std::shared_ptr<const AllotmentFacts> grant = {};  // null: it is to be closed, and holds nothing any more
+    std::optional<client::Action> write = {};          // of a grant: to be asked for again when its answer is lost
+    bool is_lost = false;                              // or could not be asked for yet
+    bool is_in_doubt = false;                          // an answer was lost: what was asked for may still come to be
+  };
+  void assume(const api::ObjectName& allotment, AssumedAllotment assumed);
+  // What it grants: what is being written counts before what the mirror shows. Null: nothing, or no more.
+  std::shared_ptr<const AllotmentFacts> grant_of(const client::View& view, const api::ObjectName& allotment) const;
+  bool is_being_granted(const api::ObjectName& allotment) const;
+  // The write of a grant has failed: nothing was done, or nobody knows.
+  void allotment_failed(const api::ObjectName& allotment, bool is_certain);
+  // What is to be asked for again, once: writes of grants whose answers were lost and whom somebody still waits for.
+  std::vector<std::pair<api::ObjectName, client::Action>> take_lost_grants(const client::View& view);
+
   const planning::Snapshot& snapshot() const { return snapshot_; }
   const planning::Policies& policies() const { return policies_; }
   // What update() has changed since they were last taken; at first, everything.
@@ -48,6 +67,7 @@ class ClusterModel {
   // Why pods can be nowhere because of their claims, or of a group that is not there.
   const std::map<planning::PodId, std::string>& refusals() const { return refusals_; }
   std::optional<planning::GangId> find_gang(bool is_group, const api::ObjectName& name) const;
+  std::optional<planning::NodeId> find_node(const std::string& name) const;
 
  private:
   struct GangKey {
@@ -75,6 +95,8 @@ class ClusterModel {
   void settle_assumed(const client::View& view);
   void update_places(const client::View& view);
   WallTime place_in_line(const api::Version& pod) const;
+  bool is_settled(const client::View& view, const api::ObjectName& name, const AssumedAllotment& assumed) const;
+  void touch_gang_of(const AssumedAllotment& assumed, const std::string& ns);
   void set_times(WallTime now);
   void sweep();
 
@@ -112,6 +134,7 @@ class ClusterModel {
   std::multimap<api::ObjectName, Place> places_;
   NamespaceLabels namespaces_;
   std::set<api::ObjectName> choose_namespaces_;  // pods that do, by their labels
+  std::map<api::ObjectName, AssumedAllotment> assumed_allotments_;
   Pool<planning::NodeTraits> traits_;
   Pool<planning::PodShape> shapes_;
 

@@ -1,32 +1,19 @@
 #include "scheduler/scheduler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "api/conditions.h"
 #include "api/pod_phase.h"
 #include "client/resource.h"
-#include "planning/placement/verify.h"
-#include "planning/schedule/schedule.h"
+#include "scheduler/look.h"
 #include "scheduler/requeue.h"
-#include "sys/log.h"
 #include "volumes/claim_indexes.h"
 
 namespace gangway::scheduler {
 namespace {
 
-using client::Bind;
-using client::Create;
-using client::Delete;
-using client::Emit;
-using client::EventType;
 using client::ObjectChange;
 using client::Outcome;
-using client::PatchStatus;
-using client::Update;
 using client::View;
 using client::WorkQueue;
 using client::resources::kDisruptionBudgets;
@@ -36,19 +23,10 @@ using client::resources::kPersistentVolumeClaims;
 using client::resources::kPersistentVolumes;
 using client::resources::kPods;
 using client::resources::kStorageClasses;
-using planning::GangId;
-using planning::NodeId;
-using planning::PodId;
 
 constexpr const char* kNodeName = "spec.nodeName";
-// What protects somebody may be over: time alone changes nothing that could be watched.
-constexpr Duration kProtectionsAgain = std::chrono::seconds(10);
 
 const api::ObjectKey kTheCluster{"scheduling", {"", "the cluster"}};
-
-bool is_bound(const api::Header& pod) {
-  return !pod.field(kNodeName).empty();
-}
 
 bool holds_room(const api::Header& pod) {
   return is_bound(pod) && !api::has_ended(pod);
@@ -81,359 +59,7 @@ bool always(const ObjectChange&, const View&) {
   return true;
 }
 
-json::Value with_condition(const api::Version& pod, const api::Condition& condition, WallTime now) {
-  auto tree = json::parse(*pod.json);
-  json::Value body = json::Object();
-  if (!tree) return body;
-  api::set_condition(*tree, condition, now);
-  json::object_at(body, {"status"})["conditions"] = json::array_at(*tree, {"status", "conditions"});
-  return body;
-}
-
 }  // namespace
-
-// One look. Its steps: bring the model up to date, finish bindings, plan, go on with what is open, give what is new,
-// and tell those who wait.
-class Scheduler::Look {
- public:
-  Look(const Scheduler& scheduler, const View& view)
-      : scheduler_(scheduler), model_(scheduler.model_), view_(view), snapshot_(scheduler.model_.snapshot()) {}
-
-  Outcome run() {
-    model_.update(view_);
-    std::erase_if(scheduler_.last_told_, [&](const auto& entry) { return entry.second + kRepeatAfter <= view_.now(); });
-    bind_assumed_again();
-    const planning::Plan plan = plan_lawfully();
-    take_back(plan);
-    for (const auto& [name, allotment] : view_.objects(kAllotments).all()) advance(allotment);
-    for (const planning::Ticket& ticket : plan.tickets) give(ticket);
-    for (const planning::Verdict& verdict : plan.verdicts) tell(verdict);
-    tell_refused();
-    return std::move(outcome_);
-  }
-
- private:
-  api::Version version_of(PodId pod) const {
-    return view_.get(kPods, {snapshot_.pods[pod].ns, snapshot_.pods[pod].name});
-  }
-  std::shared_ptr<const PodNeeds> needs_of(const api::Version& pod) const {
-    return view_.objects(kPods).facts(pod, read_pod);
-  }
-  std::shared_ptr<const AllotmentFacts> facts_of(const api::Version& allotment) const {
-    return view_.objects(kAllotments).facts(allotment, read_allotment);
-  }
-  api::Version allotment_of_gang(const planning::Gang& gang) const {
-    return view_.get(kAllotments, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
-  }
-
-  planning::Plan plan_lawfully() const;
-  void bind_assumed_again();
-  void bind(const api::Version& pod, const std::string& node);
-  void take_back(const planning::Plan& plan);
-  void withdraw(GangId gang);
-  void advance(const api::Version& allotment);
-  void close(const api::Version& allotment, const char* phase);
-  void release(const api::Version& allotment, const planning::Gang& gang);
-  void evict(const api::Version& allotment, const planning::Gang& gang, PodId victim);
-  bool is_recorded(const api::Version& allotment, const planning::Gang& preemptor, const planning::Pod& victim);
-  bool is_remembered(const api::Version& allotment, const planning::Gang& preemptor, const api::Version& pod,
-                     const planning::Gang& gang);
-  void nominate(const planning::OpenTicket& ticket);
-  void take_nomination_back(PodId pod);
-  void give(const planning::Ticket& ticket);
-  bool shares_a_claim(const planning::Ticket& ticket);
-  void write(const planning::Ticket& ticket);
-  void tell(const planning::Verdict& verdict);
-  void tell(PodId pod, const std::string& message);
-  void tell_refused();
-
-  const Scheduler& scheduler_;
-  ClusterModel& model_;
-  const View& view_;
-  const planning::Snapshot& snapshot_;
-  std::set<GangId> withdrawn_;
-  std::map<api::ObjectName, std::string> claims_;  // given a node in this look
-  std::set<api::ObjectName> patched_;              // pods: one write a look, or they would be in each other's way
-  Outcome outcome_;
-};
-
-// A plan that breaks a law is a bug of the planner: nothing of it is done, and what it was is there to be looked into.
-planning::Plan Scheduler::Look::plan_lawfully() const {
-  const planning::Budget budget;
-  planning::Plan plan = planning::schedule(snapshot_, model_.policies(), budget);
-  const auto broken = planning::verify(snapshot_, model_.policies(), plan);
-  const Cycle cycle{snapshot_, model_.policies(), budget, plan, broken, scheduler_.basis_};
-  if (!scheduler_.sink_) {
-    model_.take_changes();
-  } else if (scheduler_.sink_->wants(cycle)) {
-    scheduler_.sink_->record(cycle, model_.take_changes());
-  }
-  if (broken.empty()) return plan;
-  for (const std::string& law : broken) sys::log_error("a plan was refused: " + law);
-  plan.tickets.clear();
-  plan.taken_back.clear();
-  return plan;
-}
-
-void Scheduler::Look::bind_assumed_again() {
-  const auto assumed = model_.assumed();
-  for (const auto& [name, entry] : assumed) {
-    const api::Version pod = view_.get(kPods, name);
-    if (view_.get(kNodes, {"", entry.node})) {
-      bind(pod, entry.node);
-    } else {
-      model_.forget_assumed(name);
-    }
-  }
-}
-
-void Scheduler::Look::bind(const api::Version& pod, const std::string& node) {
-  const api::ObjectName& name = pod.header->name;
-  Bind bind{client::target_of(kPods, pod), node};
-  bind.announce.done = Emit{client::subject_of(kPods, "Pod", pod), EventType::kNormal, "Scheduled",
-                            fmt::format("Successfully assigned {}/{} to {}", name.ns, name.name, node)};
-  outcome_.allowed_now.push_back(std::move(bind));
-  model_.assume(pod, node);
-}
-
-void Scheduler::Look::take_back(const planning::Plan& plan) {
-  for (const GangId gang : plan.taken_back) withdraw(gang);
-  for (const planning::Ticket& ticket : plan.tickets)
-    for (const GangId gang : ticket.withdrawn) withdraw(gang);
-}
-
-void Scheduler::Look::withdraw(GangId gang) {
-  withdrawn_.insert(gang);
-  if (const api::Version allotment = allotment_of_gang(snapshot_.gangs[gang])) close(allotment, kWithdrawn);
-}
-
-void Scheduler::Look::close(const api::Version& allotment, const char* phase) {
-  json::Value body = json::Object();
-  json::object_at(body, {"status"}) = {{"phase", phase}, {"observedGeneration", allotment.header->generation}};
-  outcome_.allowed_now.push_back(PatchStatus{client::target_of(kAllotments, allotment), std::move(body)});
-}
-
-// Goes on with a ticket, or clears it away when there is nobody left whose it is.
-void Scheduler::Look::advance(const api::Version& allotment) {
-  if (allotment.header->deleting_since) return;
-  const auto facts = facts_of(allotment);
-  const api::ObjectName owner{allotment.header->name.ns, facts->gang};
-  const auto id = model_.find_gang(facts->is_group, owner);
-  if (!id) {
-    const bool is_over = facts->is_group ? !view_.get(kPodGroups, owner) : true;
-    if (is_over) outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
-    return;
-  }
-  if (!facts->is_open() || withdrawn_.contains(*id)) return;
-  const planning::Gang& gang = snapshot_.gangs[*id];
-  if (!gang.ticket) {
-    bool has_lost_a_node = false;
-    for (const AllotmentFacts::Place& place : facts->places) {
-      const api::Version pod = view_.get(kPods, {allotment.header->name.ns, place.pod});
-      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
-      if (model_.assumed().contains(pod.header->name)) return;  // what becomes of it will be seen
-      has_lost_a_node = true;
-    }
-    return close(allotment, has_lost_a_node ? kWithdrawn : kBound);
-  }
-  release(allotment, gang);
-}
-
-// Those in the way go; when the last has gone, its pods are bound.
-void Scheduler::Look::release(const api::Version& allotment, const planning::Gang& gang) {
-  for (const PodId victim : gang.ticket->victims) evict(allotment, gang, victim);
-  if (!gang.ticket->victims.empty()) {
-    const auto facts = facts_of(allotment);
-    if (!facts->is_observed || facts->phase != kReleasing) close(allotment, kReleasing);
-    return nominate(*gang.ticket);
-  }
-  for (const planning::OpenTicket::Place& place : gang.ticket->places)
-    bind(version_of(place.pod), snapshot_.nodes[place.node].name);
-}
-
-void Scheduler::Look::evict(const api::Version& allotment, const planning::Gang& gang, PodId id) {
-  const planning::Pod& victim = snapshot_.pods[id];
-  if (victim.is_terminating) return;
-  if (!is_recorded(allotment, gang, victim)) return;
-  const api::Version pod = version_of(id);
-  if (!needs_of(pod)->is_disrupted) {
-    patched_.insert(pod.header->name);
-    const api::Condition condition{"DisruptionTarget", "True", "PreemptionByScheduler",
-                                   scheduler_.name_ + ": preempting to accommodate a higher priority pod"};
-    outcome_.allowed_now.push_back(
-        PatchStatus{client::target_of(kPods, pod), with_condition(pod, condition, view_.now())});
-    return;
-  }
-  if (!is_remembered(allotment, gang, pod, snapshot_.gangs[victim.gang])) return;
-  // Who takes its place; where it is one of a gang that takes nobody's, the first of those who do.
-  PodId by = gang.ticket->places.front().pod;
-  for (const planning::OpenTicket::Place& place : gang.ticket->places) {
-    if (place.node != victim.node) continue;
-    by = place.pod;
-    break;
-  }
-  Delete eviction{client::target_by_uid(kPods, pod)};
-  eviction.announce.done =
-      Emit{client::subject_of(kPods, "Pod", pod), EventType::kNormal, "Preempted",
-           fmt::format("by {} on node {}", full_name(snapshot_.pods[by]), snapshot_.nodes[victim.node].name)};
-  outcome_.allowed_now.push_back(std::move(eviction));
-}
-
-// A group that is preempted has that written down in its Allotment first: its peace is counted by it.
-bool Scheduler::Look::is_recorded(const api::Version& allotment, const planning::Gang& preemptor,
-                                  const planning::Pod& victim) {
-  const planning::Gang& gang = snapshot_.gangs[victim.gang];
-  if (gang.is_plain) return true;
-  const api::Version record = allotment_of_gang(gang);
-  if (!record) return true;
-  const auto facts = facts_of(record);
-  const std::string key = grant_key(*allotment.header);
-  if (std::find(facts->preemption_keys.begin(), facts->preemption_keys.end(), key) != facts->preemption_keys.end())
-    return true;
-  auto tree = json::parse(*record.json);
-  if (!tree) return true;
-  json::Array entries = json::array_at(*tree, {"status", "preemptedBy"});
-  entries.push_back(json::Object{{"namespace", preemptor.ns},
-                                 {"name", preemptor.name},
-                                 {"priority", planning::priority_of(snapshot_, preemptor)},
-                                 {"at", to_rfc3339(view_.now())},
-                                 {"grant", key}});
-  constexpr std::size_t kRemembered = 32;
-  if (entries.size() > kRemembered) entries.erase(entries.begin());
-  json::Value body = json::Object();
-  json::object_at(body, {"status"})["preemptedBy"] = std::move(entries);
-  const client::Target target = client::target_of(kAllotments, record);
-  const bool is_written =
-      std::any_of(outcome_.allowed_now.begin(), outcome_.allowed_now.end(), [&](const client::Action& action) {
-        const auto* patch = std::get_if<PatchStatus>(&action);
-        return patch && patch->target.resource == kAllotments && patch->target.object == target.object;
-      });
-  if (!is_written) outcome_.allowed_now.push_back(PatchStatus{target, std::move(body)});
-  return false;
-}
-
-// One that comes back is written down first, with its place in line. By then it carries the condition, so that a record
-// of a pod that has gone means that it was preempted and not deleted by its user.
-bool Scheduler::Look::is_remembered(const api::Version& allotment, const planning::Gang& preemptor,
-                                    const api::Version& pod, const planning::Gang& gang) {
-  const auto victims = facts_of(allotment)->victims;
-  const bool comes_back = std::any_of(victims.begin(), victims.end(), [&](const AllotmentFacts::Victim& victim) {
-    return victim.uid == pod.header->uid && victim.how == "Requeue";
-  });
-  const api::ObjectName& name = pod.header->name;
-  const bool has_pod_group = !gang.is_plain && view_.get(kPodGroups, {gang.ns, gang.name});
-  if (!comes_back || !must_be_remembered(*pod.header, has_pod_group)) return true;
-  if (view_.get(kRequeuedPods, {name.ns, requeue_name(name.name, pod.header->uid)})) return true;
-  outcome_.allowed_now.push_back(
-      Create{kRequeuedPods, name.ns, requeue_of(pod, gang, full_name(preemptor), grant_key(*allotment.header))});
-  return false;
-}
-
-void Scheduler::Look::nominate(const planning::OpenTicket& ticket) {
-  for (const planning::OpenTicket::Place& place : ticket.places) {
-    const api::Version pod = version_of(place.pod);
-    const std::string& node = snapshot_.nodes[place.node].name;
-    if (needs_of(pod)->nominated == node) continue;
-    json::Value body = json::Object();
-    json::object_at(body, {"status"})["nominatedNodeName"] = node;
-    patched_.insert(pod.header->name);
-    outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
-  }
-}
-
-// Somebody of higher priority has taken the room over, or it is lost with its node.
-void Scheduler::Look::take_nomination_back(PodId id) {
-  const api::Version pod = version_of(id);
-  if (!pod || needs_of(pod)->nominated.empty()) return;
-  const GangId gang = snapshot_.pods[id].gang;
-  const auto& ticket = snapshot_.gangs[gang].ticket;
-  const bool has_place = ticket && !withdrawn_.contains(gang) &&
-                         std::any_of(ticket->places.begin(), ticket->places.end(),
-                                     [&](const planning::OpenTicket::Place& place) { return place.pod == id; });
-  if (has_place || !patched_.insert(pod.header->name).second) return;
-  json::Value body = json::Object();
-  json::object_at(body, {"status"})["nominatedNodeName"] = nullptr;
-  outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
-}
-
-void Scheduler::Look::give(const planning::Ticket& ticket) {
-  const planning::Gang& gang = snapshot_.gangs[ticket.gang];
-  const bool is_simple =
-      ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);
-  if (!is_simple) return write(ticket);
-  if (shares_a_claim(ticket)) return;
-  for (const planning::Placement& place : ticket.places) bind(version_of(place.pod), snapshot_.nodes[place.node].name);
-}
-
-// Two pods that wait for the same unbound claim must meet on one node: the second waits until the first is there.
-bool Scheduler::Look::shares_a_claim(const planning::Ticket& ticket) {
-  for (const planning::Placement& place : ticket.places) {
-    const api::Version pod = version_of(place.pod);
-    for (const std::string& claim : needs_of(pod)->claims) {
-      const std::string& node = snapshot_.nodes[place.node].name;
-      if (claims_.emplace(api::ObjectName{pod.header->name.ns, claim}, node).first->second != node) return true;
-    }
-  }
-  return false;
-}
-
-void Scheduler::Look::write(const planning::Ticket& ticket) {
-  const planning::Gang& gang = snapshot_.gangs[ticket.gang];
-  std::vector<AllotmentFacts::Place> kept;
-  std::vector<AllotmentFacts::Victim> kept_victims;
-  if (gang.ticket && !withdrawn_.contains(ticket.gang)) {
-    for (const planning::OpenTicket::Place& place : gang.ticket->places)
-      kept.push_back({snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
-    for (const AllotmentFacts::Victim& victim : facts_of(allotment_of_gang(gang))->victims)
-      if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
-                      [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
-        kept_victims.push_back(victim);
-  }
-  json::Value body = allotment_of(snapshot_, ticket, view_.now(), kept, kept_victims);
-  const api::Version before = allotment_of_gang(gang);
-  if (!before) {
-    outcome_.allowed_now.push_back(Create{kAllotments, gang.ns, std::move(body)});
-    return;
-  }
-  if (withdrawn_.contains(ticket.gang)) return;  // its end is being written; the next look gives it what there is then
-  auto tree = json::parse(*before.json);
-  if (!tree) return;
-  // An embedded server's versions do not say what they are, and an update must.
-  for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
-  outcome_.allowed_now.push_back(Update{client::target_of(kAllotments, before), std::move(*tree)});
-}
-
-void Scheduler::Look::tell(const planning::Verdict& verdict) {
-  if (!verdict.protections.empty()) outcome_.look_again(view_.now() + kProtectionsAgain);
-  for (const PodId member : snapshot_.gangs[verdict.gang].members) {
-    const planning::Pod& pod = snapshot_.pods[member];
-    if (pod.node != planning::kNone || pod.is_gated || pod.is_terminating) continue;
-    take_nomination_back(member);
-    tell(member, verdict.message);
-  }
-}
-
-void Scheduler::Look::tell_refused() {
-  const auto nodes = std::count_if(snapshot_.nodes.begin(), snapshot_.nodes.end(),
-                                   [](const planning::Node& node) { return !node.name.empty(); });
-  for (const auto& [id, refusal] : model_.refusals())
-    tell(id, fmt::format("0/{0} nodes are available: {1}. preemption: 0/{0} nodes are available: "
-                         "{0} Preemption is not helpful for scheduling.",
-                         nodes, refusal));
-}
-
-void Scheduler::Look::tell(PodId id, const std::string& message) {
-  const api::Version pod = version_of(id);
-  if (!pod || needs_of(pod)->said == "Unschedulable: " + message) return;
-  if (!patched_.insert(pod.header->name).second) return;
-  const auto last = scheduler_.last_told_.find(pod.header->uid);
-  if (last != scheduler_.last_told_.end()) return outcome_.look_again(last->second + kRepeatAfter);
-  PatchStatus patch{client::target_of(kPods, pod),
-                    with_condition(pod, {"PodScheduled", "False", "Unschedulable", message}, view_.now())};
-  patch.announce.done = Emit{client::subject_of(kPods, "Pod", pod), EventType::kWarning, "FailedScheduling", message};
-  outcome_.allowed_now.push_back(std::move(patch));
-  scheduler_.last_told_[pod.header->uid] = view_.now();
-}
 
 client::WatchRule Scheduler::watch(const client::Resource& resource,
                                    bool (*concerns)(const ObjectChange&, const View&)) const {
@@ -466,6 +92,11 @@ std::vector<client::WatchRule> Scheduler::watches() const {
           watch(kPersistentVolumeClaims, somebody_waits),
           std::move(persistent),
           watch(kStorageClasses, somebody_waits)};
+}
+
+void Scheduler::take_over(std::int64_t epoch, api::Revision term_began) {
+  lead(epoch);
+  fence_.raise(term_began);
 }
 
 Outcome Scheduler::reconcile(const api::ObjectKey&, const View& view) const {

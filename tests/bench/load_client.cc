@@ -36,8 +36,22 @@ struct Options {
   std::size_t connections = 1;
   std::size_t watchers = 100;
   std::size_t turn = 0;
+  std::string pod_file;  // the pod to create, with {index} where its number goes; none: the built-in one
   std::vector<int> server_pids;
 };
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string numbered(std::string text, std::size_t index) {
+  constexpr std::string_view kIndex = "{index}";
+  const std::string number = std::to_string(index);
+  for (auto at = text.find(kIndex); at != std::string::npos; at = text.find(kIndex, at + number.size()))
+    text.replace(at, kIndex.size(), number);
+  return text;
+}
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -259,8 +273,13 @@ Measured run(const Options& options) {
   };
   Load load(options);
   const auto& operation = options.operation;
-  if (operation == "create")
-    return load.requests([&](std::size_t i) { return http_request("POST", base, pod_body(options.first + i)); });
+  if (operation == "create") {
+    const std::string pod_text = options.pod_file.empty() ? "" : read_file(options.pod_file);
+    return load.requests([&](std::size_t i) {
+      const auto index = options.first + i;
+      return http_request("POST", base, pod_text.empty() ? pod_body(index) : numbered(pod_text, index));
+    });
+  }
   // 7919 is prime: gets jump about and still meet every pod equally often.
   if (operation == "get")
     return load.requests([&](std::size_t i) { return http_request("GET", pod(i * 7919 % options.pods)); });
@@ -309,6 +328,8 @@ int main(int argc, char** argv) {
   app.add_option("--connections", options.connections)->check(CLI::PositiveNumber);
   app.add_option("--watchers", options.watchers)->check(CLI::PositiveNumber);
   app.add_option("--turn", options.turn, "makes patches differ from those of an earlier run");
+  app.add_option("--pod", options.pod_file, "a file with the pod to create, {index} standing for its number")
+      ->check(CLI::ExistingFile);
   app.add_option("--server-pid", options.server_pids, "whose CPU time counts as the server's");
   CLI11_PARSE(app, argc, argv);
   print(options, run(options));

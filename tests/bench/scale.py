@@ -59,6 +59,20 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+@contextmanager
+def sampled(pid: int, file: Path | None) -> Iterator[None]:
+    """With perf, into the file."""
+    if file is None:
+        yield
+        return
+    perf = subprocess.Popen(["perf", "record", "-q", "-F", "199", "-g", "-o", str(file), "-p", str(pid)])
+    try:
+        yield
+    finally:
+        perf.send_signal(signal.SIGINT)
+        perf.wait()
+
+
 @dataclass
 class Bench:
     cluster: GangwayCluster
@@ -115,20 +129,6 @@ class Bench:
         self.client.must("PATCH", f"{DEPLOYMENTS}/{name}", change, "application/strategic-merge-patch+json")
         self.wait_rolled_out([name])
 
-    @contextmanager
-    def sampled(self, file: Path | None) -> Iterator[None]:
-        if file is None:
-            yield
-            return
-        command = ["perf", "record", "-q", "-F", "199", "-g", "-o", str(file), "-p", str(self.cluster.pid)]
-        perf = subprocess.Popen(command)
-        try:
-            yield
-        finally:
-            perf.send_signal(signal.SIGINT)
-            perf.wait()
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=5000)
@@ -156,14 +156,14 @@ def main() -> int:
             bench.create(names[:1], options.size)
         bench.settle()
         sample = options.profile
-        with bench.sampled(sample and sample.with_suffix(".alone")), bench.measured(f"rollout of {options.size:,} pods"):
+        with sampled(cluster.pid, sample and sample.with_suffix(".alone")), bench.measured(f"rollout of {options.size:,} pods"):
             bench.roll(names[0], "example.com/app:2")
         bench.settle()
         with bench.measured(f"the other {options.pods - options.size:,} pods are available"):
             bench.create(names[1:], options.size)
         bench.settle()
         bench.rest(f"{options.pods:,} pods", options.rest)
-        with bench.sampled(sample and sample.with_suffix(".full")), \
+        with sampled(cluster.pid, sample and sample.with_suffix(".full")), \
              bench.measured(f"rollout of {options.size:,} of {options.pods:,} pods"):  # fmt: skip
             bench.roll(names[0], "example.com/app:3")
     return 0

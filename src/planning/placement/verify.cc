@@ -32,7 +32,7 @@ class Verification {
         plan_(plan),
         gangs_(snapshot.gangs.size()),
         is_placed_(snapshot.pods.size()),
-        is_claimed_(snapshot.pods.size()),
+        claims_(snapshot.pods.size()),
         crowd_(snapshot) {}
 
   std::vector<std::string> run() {
@@ -128,8 +128,8 @@ class Verification {
   const Policies& policies_;
   const Plan& plan_;
   std::vector<Facts> gangs_;
-  std::vector<bool> is_placed_;   // by an open ticket that is kept, or by the plan
-  std::vector<bool> is_claimed_;  // by such tickets
+  std::vector<bool> is_placed_;  // by an open ticket that is kept, or by the plan
+  std::vector<int> claims_;      // by such tickets; what was half written may claim one twice
   Crowd crowd_;
   std::vector<Growth> growth_;
   std::map<NodeId, std::vector<std::pair<GangId, Member>>> behind_;  // by node: who may have come after the reservation
@@ -215,7 +215,7 @@ void Verification::look_at_open_tickets() {
     facts.kept = static_cast<std::int64_t>(ticket.places.size());
     for (const OpenTicket::Place& place : ticket.places) is_placed_[place.pod] = true;
     for (const PodId victim : ticket.victims) {
-      is_claimed_[victim] = true;
+      if (++claims_[victim] > 1) continue;
       if (is_running(pod(victim)) && pod(victim).gang != kNone) --gangs_[pod(victim).gang].running;
     }
     for (const Someone& who : people_of(ticket)) crowd_.enter(who);
@@ -238,7 +238,7 @@ void Verification::give_up(GangId gang) {
   gangs_[gang].kept = 0;
   for (const OpenTicket::Place& place : ticket.places) is_placed_[place.pod] = false;
   for (const PodId victim : ticket.victims) {
-    is_claimed_[victim] = false;
+    if (--claims_[victim] > 0) continue;
     if (is_running(pod(victim)) && pod(victim).gang != kNone) ++gangs_[pod(victim).gang].running;
   }
   for (const Someone& who : people_of(ticket)) crowd_.leave(who);
@@ -366,11 +366,11 @@ void Verification::check_protection(const Ticket& ticket, const Gang& victim, st
 }
 
 void Verification::claim(const Ticket& ticket, PodId victim) {
-  if (is_claimed_[victim]) {
+  if (claims_[victim] > 0) {
     report("law 4: {} counts on the room of {}, which is promised", name_of(ticket), full_name(pod(victim)));
     return;
   }
-  is_claimed_[victim] = true;
+  ++claims_[victim];
   if (is_running(pod(victim)) && pod(victim).gang != kNone) --gangs_[pod(victim).gang].running;
 }
 

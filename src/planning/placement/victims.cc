@@ -44,7 +44,7 @@ Victims::Victims(const Snapshot& snapshot, const Policies& policies)
     if (pod.is_terminating || pod.gang == kNone) continue;
     lowest_ = std::min(lowest_, pod.priority);
     GangFacts& facts = facts_[pod.gang];
-    if (!claimed_[id]) ++facts.running;
+    if (claimed_[id] == 0) ++facts.running;
     facts.started = std::min(facts.started, pod.since);
     facts.gpus += gpus_of(pod);
   }
@@ -59,12 +59,12 @@ std::int64_t Victims::gpus_of(const Pod& pod) const {
 }
 
 bool Victims::is_ending_unclaimed(PodId pod) const {
-  return snapshot_.pods[pod].is_terminating && !claimed_[pod];
+  return snapshot_.pods[pod].is_terminating && claimed_[pod] == 0;
 }
 
 bool Victims::may_evict(PodId pod, std::int64_t priority) const {
   const Pod& victim = snapshot_.pods[pod];
-  if (victim.is_terminating || claimed_[pod] || victim.gang == kNone) return false;
+  if (victim.is_terminating || claimed_[pod] > 0 || victim.gang == kNone) return false;
   const GangFacts& facts = facts_[victim.gang];
   if (facts.priority >= priority) return false;
   return facts.is_stopped || protection(snapshot_.gangs[victim.gang], priority).empty();
@@ -155,7 +155,7 @@ std::vector<Eviction> Victims::evictions_for(const std::vector<PodId>& pods) con
       eviction.how = Eviction::How::kRequeue;
       eviction.pods.clear();
       for (const PodId member : gang.members)
-        if (snapshot_.pods[member].node != kNone && !snapshot_.pods[member].is_terminating && !claimed_[member])
+        if (snapshot_.pods[member].node != kNone && !snapshot_.pods[member].is_terminating && claimed_[member] == 0)
           eviction.pods.push_back(member);
     }
     evictions.push_back(std::move(eviction));
@@ -177,7 +177,7 @@ std::int64_t Victims::lost_by(const std::vector<Eviction>& evictions) const {
 }
 
 void Victims::claim(const std::vector<PodId>& pods) {
-  for (const PodId pod : pods) claimed_[pod] = true;
+  for (const PodId pod : pods) ++claimed_[pod];
 }
 
 void Victims::claim(const std::vector<Eviction>& evictions) {
@@ -196,7 +196,7 @@ void Victims::claim(const std::vector<Eviction>& evictions) {
 
 void Victims::disclaim(const OpenTicket& ticket) {
   for (const PodId id : ticket.victims) {
-    claimed_[id] = false;
+    if (--claimed_[id] > 0) continue;
     const Pod& pod = snapshot_.pods[id];
     if (pod.is_terminating) {
       lowest_ = std::numeric_limits<std::int64_t>::min();

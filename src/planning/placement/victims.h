@@ -40,7 +40,7 @@ class Victims {
   // Whether it is worth looking for victims, or for pods that are ending, at all.
   bool has_anyone_below(std::int64_t priority) const { return lowest_ < priority; }
   // Its room is promised to a ticket.
-  bool is_claimed(PodId pod) const { return claimed_[pod]; }
+  bool is_claimed(PodId pod) const { return claimed_[pod] > 0; }
   // A pod that is ending, and whose room nobody counts on yet.
   bool is_ending_unclaimed(PodId pod) const;
   // Why the gang keeps its room although its priority is lower; empty when nothing protects it.
@@ -82,7 +82,7 @@ class Victims {
   const Snapshot& snapshot_;
   const Policies& policies_;
   std::vector<GangFacts> facts_;             // by gang
-  std::vector<bool> claimed_;                // by pod
+  std::vector<std::uint32_t> claimed_;       // by pod, how often: what was half written may claim one twice
   std::vector<std::vector<PodId>> by_node_;  // bound pods
   std::vector<std::int64_t> allowed_;        // by budget: what is left of it
   std::int64_t lowest_;                      // of all who run or are promised something

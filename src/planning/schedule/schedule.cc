@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -122,8 +123,15 @@ void Scheduling::take_back_broken_tickets() {
     return std::make_tuple(priority_of(snapshot_, snapshot_.gangs[a]), order_name(snapshot_.gangs[b])) <
            std::make_tuple(priority_of(snapshot_, snapshot_.gangs[b]), order_name(snapshot_.gangs[a]));
   });
+  // Whoever began to write two tickets down where one was to take the other's place may have got no further: the room
+  // of a victim is the more important one's.
+  std::set<PodId> promised;
+  std::set<GangId> too_late;
+  for (auto id = holders.rbegin(); id != holders.rend(); ++id)
+    for (const PodId victim : snapshot_.gangs[*id].ticket->victims)
+      if (!promised.insert(victim).second) too_late.insert(*id);
   for (const GangId id : holders) {
-    if (is_kept(id)) continue;
+    if (!too_late.contains(id) && is_kept(id)) continue;
     board_.withdraw(id);
     victims_.disclaim(*snapshot_.gangs[id].ticket);
     plan_.taken_back.push_back(id);

@@ -506,6 +506,21 @@ TEST(Schedule, ATicketThatMakesACutGoodIsKept) {
   EXPECT_THAT(cluster.plan().taken_back, ElementsAre(cluster.gang_id("p")));
 }
 
+// A scheduler that dies between the grant that takes another's victim over and the end of that other's leaves both.
+TEST(Schedule, OfTwoTicketsThatCountOnOneVictimTheLesserIsTakenBack) {
+  TestCluster cluster;
+  cluster.node("a", 1);
+  cluster.running("v", "a", {.gpus = 1}, kLow);
+  cluster.pod("v").is_terminating = true;
+  cluster.waiting("p", {.gpus = 1}, kHigh);
+  cluster.waiting("q", {.gpus = 1}, kHigh + 1);
+  for (const char* name : {"p", "q"})
+    cluster.gang(name).ticket =
+        OpenTicket{.places = {{cluster.pod_id(name), cluster.node_id("a")}}, .victims = {cluster.pod_id("v")}};
+  EXPECT_THAT(cluster.plan().taken_back, ElementsAre(cluster.gang_id("p")));
+  EXPECT_THAT(cluster.tickets(), IsEmpty()) << "its room is still the other's";
+}
+
 AffinityTerm term_of(const char* app, const char* key) {
   return {.pods = {{{"app", Requirement::Op::kIn, {app}}}}, .namespaces = {"default"}, .topology_key = key};
 }

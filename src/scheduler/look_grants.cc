@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/look.h"
+
+namespace gangway::scheduler {
+
+using client::Create;
+using client::Update;
+using client::resources::kPods;
+using planning::GangId;
+using planning::PodId;
+
+// Places that were taken back, or given for others, and that Allotments still name.
+void Scheduler::Look::read_old_promises() {
+  for (const auto& [name, allotment] : view_.objects(kAllotments).all()) {
+    const auto shown = facts_of(allotment);
+    if (!shown->is_open() || model_.grant_of(view_, name) == shown) continue;
+    const auto gang = model_.find_gang(shown->is_group, {name.ns, shown->gang});
+    if (!gang) continue;
+    for (const AllotmentFacts::Place& place : shown->places) {
+      const api::Version pod = view_.get(kPods, {name.ns, place.pod});
+      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
+      const auto assumed = model_.assumed().find(pod.header->name);
+      if (assumed != model_.assumed().end() && assumed->second.node == place.node) continue;
+      if (const auto node = model_.find_node(place.node)) old_promises_.emplace(*node, *gang);
+    }
+  }
+}
+
+// Room that is promised may be taken over by a higher priority at once, by others only when everybody can read that the
+// promise is over: if this process dies before that, it is kept by the next.
+bool Scheduler::Look::is_promised(const planning::Ticket& ticket) const {
+  const auto priority_of = [&](GangId gang) { return planning::priority_of(snapshot_, snapshot_.gangs[gang]); };
+  return std::any_of(ticket.places.begin(), ticket.places.end(), [&](const planning::Placement& place) {
+    const auto [first, last] = old_promises_.equal_range(place.node);
+    return std::any_of(first, last, [&](const auto& promise) {
+      return promise.second != ticket.gang && priority_of(promise.second) >= priority_of(ticket.gang);
+    });
+  });
+}
+
+// That the minimum runs is only assumed. What more it gets waits until that is seen: bindings may fail, and a grant for
+// others would no longer name those that are being bound.
+bool Scheduler::Look::is_half_bound(const planning::Gang& gang) const {
+  if (gang.is_plain || model_.assumed().empty()) return false;
+  std::int64_t running = 0;
+  bool is_being_bound = false;
+  for (const PodId member : gang.members) {
+    const planning::Pod& pod = snapshot_.pods[member];
+    if (model_.assumed().contains({pod.ns, pod.name})) {
+      is_being_bound = true;
+    } else if (pod.node != planning::kNone && !pod.is_terminating) {
+      ++running;
+    }
+  }
+  return is_being_bound && running < gang.min_members;
+}
+
+void Scheduler::Look::give(const planning::Ticket& ticket) {
+  const planning::Gang& gang = snapshot_.gangs[ticket.gang];
+  if (is_half_bound(gang) || is_promised(ticket)) return;
+  const bool is_simple =
+      ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);
+  if (!is_simple) return write(ticket);
+  if (shares_a_claim(ticket)) return;
+  for (const planning::Placement& place : ticket.places) bind(version_of(place.pod), snapshot_.nodes[place.node].name);
+}
+
+// Two pods that wait for the same unbound claim must meet on one node: the second waits until the first is there.
+bool Scheduler::Look::shares_a_claim(const planning::Ticket& ticket) {
+  for (const planning::Placement& place : ticket.places) {
+    const api::Version pod = version_of(place.pod);
+    for (const std::string& claim : needs_of(pod)->claims) {
+      const std::string& node = snapshot_.nodes[place.node].name;
+      if (claims_.emplace(api::ObjectName{pod.header->name.ns, claim}, node).first->second != node) return true;
+    }
+  }
+  return false;
+}
+
+void Scheduler::Look::write(const planning::Ticket& ticket) {
+  const planning::Gang& gang = snapshot_.gangs[ticket.gang];
+  std::vector<AllotmentFacts::Place> kept;
+  std::vector<AllotmentFacts::Victim> kept_victims;
+  if (gang.ticket && !withdrawn_.contains(ticket.gang)) {
+    for (const planning::OpenTicket::Place& place : gang.ticket->places)
+      kept.push_back({snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
+    const auto grant = model_.grant_of(view_, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
+    for (const AllotmentFacts::Victim& victim : grant ? grant->victims : std::vector<AllotmentFacts::Victim>())
+      if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
+                      [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
+        kept_victims.push_back(victim);
+  }
+  json::Value body = allotment_of(snapshot_, ticket, view_.now(), scheduler_.epoch_, kept, kept_victims);
+  const api::ObjectName name{gang.ns, allotment_name(!gang.is_plain, gang.name)};
+  const api::Version before = view_.get(kAllotments, name);
+  ClusterModel::AssumedAllotment assumed{.grant = std::make_shared<const AllotmentFacts>(read_grant(body))};
+  if (!before) {
+    assumed.write = Create{kAllotments, gang.ns, std::move(body)};
+  } else {
+    auto tree = json::parse(*before.json);
+    if (!tree) return;
+    // Two grants are never the same, or the end of the first would be taken for that of the second.
+    body.as_object()["spec"].as_object()["attempt"] = json::integer_at(*tree, {"spec", "attempt"}) + 1;
+    // An embedded server's versions do not say what they are, and an update must.
+    for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
+    assumed.revision = before.header->revision;
+    assumed.write = Update{client::target_of(kAllotments, before), std::move(*tree)};
+  }
+  // Where something else is being written to it, the room is kept until that is over and it can be granted.
+  assumed.is_lost = !may_write(kAllotments, name);
+  if (!assumed.is_lost) outcome_.allowed_now.push_back(*assumed.write);
+  model_.assume(name, std::move(assumed));
+}
+
+}  // namespace gangway::scheduler

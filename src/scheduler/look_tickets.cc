@@ -1,0 +1,100 @@
+#include <utility>
+
+#include "scheduler/look.h"
+
+namespace gangway::scheduler {
+
+using client::Delete;
+using client::PatchStatus;
+using client::resources::kPods;
+using planning::GangId;
+using planning::PodId;
+
+void Scheduler::Look::take_back(const planning::Plan& plan) {
+  for (const GangId gang : plan.taken_back) withdraw(gang);
+  for (const planning::Ticket& ticket : plan.tickets)
+    for (const GangId gang : ticket.withdrawn) withdraw(gang);
+}
+
+void Scheduler::Look::withdraw(GangId gang) {
+  withdrawn_.insert(gang);
+  const planning::Gang& whose = snapshot_.gangs[gang];
+  const api::ObjectName name{whose.ns, allotment_name(!whose.is_plain, whose.name)};
+  // Also one that is still being written: it is closed once it is there.
+  model_.assume(name, {});
+  if (const api::Version allotment = view_.get(kAllotments, name)) close(allotment, kWithdrawn);
+}
+
+// The end of a ticket gives its room back at once: nothing is done for it any more, whether that is shown or not.
+void Scheduler::Look::close(const api::Version& allotment, const char* phase) {
+  if (set_status(allotment, phase)) model_.assume(allotment.header->name, {});
+}
+
+bool Scheduler::Look::set_status(const api::Version& allotment, const char* phase) {
+  if (!may_write(kAllotments, allotment.header->name)) return false;
+  json::Object status;
+  if (phase != nullptr) status = {{"phase", phase}, {"observedGeneration", allotment.header->generation}};
+  if (scheduler_.epoch_ > 0) status["epoch"] = scheduler_.epoch_;
+  json::Value body = json::Object();
+  json::object_at(body, {"status"}) = std::move(status);
+  outcome_.allowed_now.push_back(PatchStatus{client::target_of(kAllotments, allotment), std::move(body)});
+  return true;
+}
+
+// Goes on with a ticket, or clears it away when there is nobody left whose it is.
+void Scheduler::Look::advance(const api::Version& allotment) {
+  if (allotment.header->deleting_since || view_.is_held(kAllotments, allotment.header->name)) return;
+  const auto facts = facts_of(allotment);
+  const api::ObjectName owner{allotment.header->name.ns, facts->gang};
+  const auto id = model_.find_gang(facts->is_group, owner);
+  if (!id) {
+    const bool is_over = facts->is_group ? !view_.get(kPodGroups, owner) : true;
+    if (is_over && may_write(kAllotments, allotment.header->name))
+      outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
+    return;
+  }
+  if (!facts->is_open() || withdrawn_.contains(*id) || model_.is_being_granted(allotment.header->name)) return;
+  const planning::Gang& gang = snapshot_.gangs[*id];
+  if (!gang.ticket) {
+    bool has_lost_a_node = false;
+    for (const AllotmentFacts::Place& place : facts->places) {
+      const api::ObjectName name{allotment.header->name.ns, place.pod};
+      const api::Version pod = view_.get(kPods, name);
+      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
+      if (model_.assumed().contains(name)) return;  // its binding may still fail: the ticket is not over
+      has_lost_a_node = true;
+    }
+    return close(allotment, has_lost_a_node ? kWithdrawn : kBound);
+  }
+  // One that an earlier leader wrote is taken on first: what he may still have on the way about it then fails.
+  if (facts->epoch < scheduler_.epoch_) {
+    set_status(allotment, nullptr);
+    return;
+  }
+  release(allotment, gang);
+}
+
+// Those in the way go; when the last has gone, its pods are bound.
+void Scheduler::Look::release(const api::Version& allotment, const planning::Gang& gang) {
+  for (const PodId victim : gang.ticket->victims) evict(allotment, gang, victim);
+  if (!gang.ticket->victims.empty()) {
+    const auto facts = facts_of(allotment);
+    if (!facts->is_observed || facts->phase != kReleasing) set_status(allotment, kReleasing);
+    return nominate(*gang.ticket);
+  }
+  for (const planning::OpenTicket::Place& place : gang.ticket->places)
+    bind(version_of(place.pod), snapshot_.nodes[place.node].name);
+}
+
+void Scheduler::Look::nominate(const planning::OpenTicket& ticket) {
+  for (const planning::OpenTicket::Place& place : ticket.places) {
+    const api::Version pod = version_of(place.pod);
+    const std::string& node = snapshot_.nodes[place.node].name;
+    if (needs_of(pod)->nominated == node || !may_write(kPods, pod.header->name)) continue;
+    json::Value body = json::Object();
+    json::object_at(body, {"status"})["nominatedNodeName"] = node;
+    outcome_.allowed_now.push_back(PatchStatus{client::target_of(kPods, pod), std::move(body)});
+  }
+}
+
+}  // namespace gangway::scheduler

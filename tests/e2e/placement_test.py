@@ -91,8 +91,12 @@ def test_a_taint_takes_off_who_does_not_tolerate_it(run: Kubectl) -> None:
     run("create", "-f", "-", given=pod("stays", {"cpu": "1"}, tolerations=tolerations))
     run("wait", "--for=condition=PodScheduled", "pod/goes", "pod/stays", "--timeout=20s")
     run("taint", "node", "node-0", "broken:NoExecute")
-    wait_for("a deletion", lambda: "goes" not in run("get", "pods", "-o", "name")
-             or run("get", "pod", "goes", "-o", "jsonpath={.metadata.deletionTimestamp}") != "")  # fmt: skip
+
+    def is_going() -> bool:
+        shown = run("get", "pod", "goes", "--ignore-not-found", "-o", "json")
+        return shown == "" or "deletionTimestamp" in shown
+
+    wait_for("a deletion", is_going)
     assert run("get", "pod", "stays", "-o", "jsonpath={.metadata.deletionTimestamp}") == ""
     assert "TaintManagerEviction" in run("events", "--for", "pod/goes")
     run("taint", "node", "node-0", "broken:NoExecute-")

@@ -64,6 +64,7 @@ class Scheduler::Look {
   void take_back(const planning::Plan& plan);
   void withdraw(planning::GangId gang);
   void advance(const api::Version& allotment);
+  void clear_away(const api::Version& allotment, const AllotmentFacts& facts);
   void close(const api::Version& allotment, const char* phase);
   bool set_status(const api::Version& allotment, const char* phase);
   void release(const api::Version& allotment, const planning::Gang& gang);
@@ -79,6 +80,7 @@ class Scheduler::Look {
   void read_old_promises();
   bool is_promised(const planning::Ticket& ticket) const;
   bool is_half_bound(const planning::Gang& gang) const;
+  bool follows_the_top_class(const planning::Ticket& ticket);
   void give(const planning::Ticket& ticket);
   bool shares_a_claim(const planning::Ticket& ticket);
   void write(const planning::Ticket& ticket);
@@ -94,6 +96,7 @@ class Scheduler::Look {
   const client::View& view_;
   const planning::Snapshot& snapshot_;
   std::set<planning::GangId> withdrawn_;
+  std::set<planning::GangId> topped_;                               // loses somebody to the top class by this plan
   std::multimap<planning::NodeId, planning::GangId> old_promises_;  // by node: whose they were
   std::map<api::ObjectName, std::string> claims_;                   // given a node in this look
   std::set<std::pair<client::Resource, api::ObjectName>> written_;

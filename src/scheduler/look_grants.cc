@@ -57,8 +57,21 @@ bool Scheduler::Look::is_half_bound(const planning::Gang& gang) const {
   return is_being_bound && running < gang.min_members;
 }
 
+// The top class may take from those who are protected, and in one plan others take what that has stopped. Written
+// beside each other the second could be there without the first: it is decided anew when the first is seen.
+bool Scheduler::Look::follows_the_top_class(const planning::Ticket& ticket) {
+  const bool is_top = planning::priority_of(snapshot_, snapshot_.gangs[ticket.gang]) >= model_.policies().top_priority;
+  bool follows = false;
+  for (const planning::Eviction& eviction : ticket.evictions) {
+    if (is_top) topped_.insert(eviction.gang);
+    if (!is_top && topped_.contains(eviction.gang)) follows = true;
+  }
+  return follows;
+}
+
 void Scheduler::Look::give(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
+  if (follows_the_top_class(ticket)) return;
   if (is_half_bound(gang) || is_promised(ticket)) return;
   const bool is_simple =
       ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "scheduler/look.h"
@@ -47,12 +48,7 @@ void Scheduler::Look::advance(const api::Version& allotment) {
   const auto facts = facts_of(allotment);
   const api::ObjectName owner{allotment.header->name.ns, facts->gang};
   const auto id = model_.find_gang(facts->is_group, owner);
-  if (!id) {
-    const bool is_over = facts->is_group ? !view_.get(kPodGroups, owner) : true;
-    if (is_over && may_write(kAllotments, allotment.header->name))
-      outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
-    return;
-  }
+  if (!id) return clear_away(allotment, *facts);
   if (!facts->is_open() || withdrawn_.contains(*id) || model_.is_being_granted(allotment.header->name)) return;
   const planning::Gang& gang = snapshot_.gangs[*id];
   if (!gang.ticket) {
@@ -72,6 +68,22 @@ void Scheduler::Look::advance(const api::Version& allotment) {
     return;
   }
   release(allotment, gang);
+}
+
+// Nobody is there whose it is. What is told of a group stays as long as the group.
+void Scheduler::Look::clear_away(const api::Version& allotment, const AllotmentFacts& facts) {
+  const std::string& ns = allotment.header->name.ns;
+  if (!facts.is_group || !view_.get(kPodGroups, {ns, facts.gang})) {
+    if (may_write(kAllotments, allotment.header->name))
+      outcome_.allowed_now.push_back(Delete{client::target_of(kAllotments, allotment)});
+    return;
+  }
+  if (!facts.is_open()) return;
+  const bool has_run = std::any_of(facts.places.begin(), facts.places.end(), [&](const AllotmentFacts::Place& place) {
+    const api::Version pod = view_.get(kPods, {ns, place.pod});
+    return pod && pod.header->uid == place.uid && is_bound(*pod.header);
+  });
+  close(allotment, has_run ? kBound : kWithdrawn);
 }
 
 // Those in the way go; when the last has gone, its pods are bound.

@@ -315,6 +315,30 @@ TEST_F(PipelineTest, RoomThatWasTakenBackGoesToLowerPrioritiesWhenThatIsSeen) {
   EXPECT_FALSE(api.tree(kAllotments, allotment("low", false)).is_null()) << "waits for v, which nobody counts on now";
 }
 
+// The top class may disturb a gang in its first minutes. What it leaves of that gang is not for others to take before
+// everybody can read who began.
+TEST_F(PipelineTest, NobodyTakesTheRestOfAProtectedGangInOnePlanWithTheTopClass) {
+  node("n0", "2");
+  api.create(kPriorityClasses,
+             testing::an_object("scheduling.k8s.io/v1", "PriorityClass", "", "top").with(R"({"value":100})"));
+  bench.start(scheduler);
+  api.create(kPodGroups, testing::an_object("scheduling.x-k8s.io/v1alpha1", "PodGroup", "default", "g")
+                             .with(R"({"spec":{"minMember":2},"metadata":{"annotations":{
+                                       "gangway.dev/min-runtime":"5m","gangway.dev/on-preempt":"Fail"}}})"));
+  pod("g-0", "1", in_group("g"));
+  pod("g-1", "1", in_group("g"));
+  bench.loop.run_until_idle();
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0n0");
+  // One change that both of them have waited for.
+  pod("high", "1", R"({"spec":{"priority":100,"nodeSelector":{"open":"yes"}}})");
+  pod("middle", "1", R"({"spec":{"priority":50,"nodeSelector":{"open":"yes"}}})");
+  bench.loop.run_until_idle();
+  api.patch(kNodes, {"", "n0"}, testing::parsed(R"({"metadata":{"labels":{"open":"yes"}}})"));
+  bench.loop.run_until_idle();
+  EXPECT_FALSE(api.tree(kAllotments, allotment("high", false)).is_null());
+  EXPECT_TRUE(api.tree(kAllotments, allotment("middle", false)).is_null());
+}
+
 // Schedulers over one API, each with a mirror of its own.
 struct SuccessionTest : PipelineTest {
   static constexpr const char* kSlowToEnd = R"({"metadata":{"finalizers":["test/slow"]}})";
@@ -426,6 +450,29 @@ TEST_F(SuccessionTest, AfterALeaderWhoIsLostNothingIsGivenBeforeHisBindingsMustF
   EXPECT_EQ(why_refused(late), Reason::kConflict);
   EXPECT_EQ(place("b"), "n0");
   EXPECT_EQ(place("a"), "");
+}
+
+// Its pods have ended while nobody looked, and nothing of it is in the plan any more.
+TEST_F(SuccessionTest, AGrantWhosePodsHaveAllEndedIsClosed) {
+  node("n0", "2");
+  bench.start(scheduler);
+  bool is_down = true;
+  api.inject({.when = [&](const auto& request) { return is_down && request.object == allotment("g"); },
+              .error = testing::an_error(Reason::kServiceUnavailable),
+              .times = 1'000'000});
+  pair("g");
+  bench.loop.run_until_idle();
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0n0");
+  ASSERT_EQ(phase(allotment("g")), "");
+  bench.controller.reset();
+  for (const char* name : {"g-0", "g-1"})
+    api.patch(kPods, {"default", name}, testing::parsed(R"({"status":{"phase":"Succeeded"}})"), "status");
+  is_down = false;
+  Scheduler next;
+  next.lead(2);
+  Other other(*this, next);
+  bench.loop.run_until_idle();
+  EXPECT_EQ(phase(allotment("g")), "Bound");
 }
 
 // The count of terms is in a Lease, which somebody may delete.

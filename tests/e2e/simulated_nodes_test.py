@@ -86,7 +86,8 @@ def pods(kubectl: Path, cluster: GangwayCluster) -> Iterator[Pods]:
 
 
 def main_of(pod: dict[str, Any]) -> dict[str, Any]:
-    return pod["status"]["containerStatuses"][0]
+    """Before its node has said anything of it, a container in no state."""
+    return next(iter(pod["status"].get("containerStatuses", [])), {"state": {}, "restartCount": 0})
 
 
 def test_runs_for_ever(pods: Pods) -> None:

@@ -22,9 +22,13 @@ DiskMedium::DiskMedium(testing::Simulation& simulation, testing::Faults& faults,
     : faults_(faults), random_(simulation.random().fork("medium")), watch_(watch), disk_(random_.next()) {
   std::string directory = std::filesystem::temp_directory_path() / "gangway-sim-XXXXXX";
   directory_ = ::mkdtemp(directory.data());
+  // From inside of it the file has the same name in every run. Messages that users get to see name it.
+  before_ = std::filesystem::current_path();
+  std::filesystem::current_path(directory_);
 }
 
 DiskMedium::~DiskMedium() {
+  std::filesystem::current_path(before_);
   std::filesystem::remove_all(directory_);
 }
 
@@ -34,7 +38,7 @@ Result<std::unique_ptr<store::Store>> DiskMedium::open(testing::SimLoop& api, te
   // Sometimes so early that the file is not even open, mostly in the middle of some write.
   if (faults_.happens("disk.power_loss", 1'000'000)) disk_.lose_power_after(1 + random_.below(2000));
   disk.set_longest_wait(random_.between(std::chrono::microseconds(50), std::chrono::milliseconds(8)));
-  store::SqliteOptions options{.path = directory_ + "/store.db", .vfs = disk_.vfs(), .watch = watch_};
+  store::SqliteOptions options{.path = "./store.db", .vfs = disk_.vfs(), .watch = watch_};
   options.disk = &disk;
   GW_TRY(auto opened, store::SqliteStore::open(api, std::move(options)));
   return std::unique_ptr<store::Store>(std::move(opened));

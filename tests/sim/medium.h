@@ -1,6 +1,7 @@
 // Medium: what of a store outlives the server's process. Opened once a life; told at the very moment of a kill.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -54,7 +55,8 @@ class DiskMedium final : public Medium {
   testing::Random random_;
   const store::WatchLimits watch_;
   testing::ForgetfulDisk disk_;
-  std::string directory_;  // of the lock, which is a real file
+  std::string directory_;         // of the lock, which is a real file
+  std::filesystem::path before_;  // where the process was
 };
 
 }  // namespace gangway::sim

@@ -25,6 +25,7 @@
 #include "net/asio_loop.h"
 #include "net/http_server.h"
 #include "net/tls_node_dialer.h"
+#include "node_readiness.h"
 #include "run_on.h"
 #include "scheduler/flight/flight_recorder.h"
 #include "store/sqlite_store.h"
@@ -74,19 +75,6 @@ std::vector<agent::NodeSpec> nodes_with_runtime(const std::vector<agent::NodeSpe
     if ((node.runtime == "simulated") == simulated) found.push_back(node);
   }
   return found;
-}
-
-std::size_t ready_nodes(const store::Root& root) {
-  std::size_t ready = 0;
-  for (const auto& version : root.objects("nodes")) {
-    auto node = json::parse(*version.json);
-    const auto* conditions = node ? json::find(*node, {"status", "conditions"}) : nullptr;
-    if (!conditions || !conditions->is_array()) continue;
-    for (const auto& condition : conditions->get_array()) {
-      if (json::string_at(condition, {"type"}) == "Ready" && json::string_at(condition, {"status"}) == "True") ++ready;
-    }
-  }
-  return ready;
 }
 
 std::int64_t resident_bytes() {
@@ -305,15 +293,15 @@ Result<void> EmbeddedCluster::Parts::start_agent(const cli::UpOptions& options) 
   return supervisor->start(config);
 }
 
-// Every node exists and says that it is Ready.
+// Every node exists, says that it is Ready, and whoever speaks for it now can be asked for logs.
 Result<void> EmbeddedCluster::Parts::wait_for_nodes() {
   const auto all_ready = [this] {
     auto root = store->root();
-    return root->objects("nodes").size() >= wanted_nodes && ready_nodes(*root) >= wanted_nodes;
+    return root->objects("nodes").size() >= wanted_nodes && reachable_nodes(*root) >= wanted_nodes;
   };
   for (auto waited = Duration::zero(); !all_ready(); waited += kLookForNodes) {
     if (waited >= kStartTimeout) {
-      return internal_error(fmt::format("{} of {} nodes were Ready after {} s", ready_nodes(*store->root()),
+      return internal_error(fmt::format("{} of {} nodes were Ready after {} s", reachable_nodes(*store->root()),
                                         wanted_nodes, kStartTimeout.count()));
     }
     std::this_thread::sleep_for(kLookForNodes);

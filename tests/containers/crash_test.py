@@ -94,3 +94,13 @@ def test_crashes_lose_nothing_and_start_nothing_twice(tmp_path: Path) -> None:
         assert left_on_machine(cluster) == {}
     finally:
         cluster.close()
+
+
+def test_up_returns_when_its_nodes_can_be_asked() -> None:
+    with ContainerCluster() as cluster, Namespace(cluster, "asked") as space:
+        space.create_pod("p", "echo here; exec sleep 600")
+        space.wait_ready("p")
+        for _ in range(3):
+            os.kill(cluster.pid(), signal.SIGKILL)
+            cluster.up()
+            assert space.logs("p") == "here\n"

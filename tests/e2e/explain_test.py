@@ -11,33 +11,17 @@ from typing import Any
 
 import pytest
 
+from e2e.gpu_cluster import CLASSES, a_group, creates, gpu_cluster
 from e2e.user import User, name
 from kube.harness.gangway import GangwayCluster, binary
 
-CLUSTER = """\
-apiVersion: gangway.dev/v1alpha1
-kind: Cluster
-runtime: simulated
-nodes:
-- {name: gpu, count: 3, capacity: {cpu: "32", memory: 64Gi, nvidia.com/gpu: "4"}}
-"""
-
-CLASSES = """\
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: medium}
-value: 1000000
+PATIENT = """\
 ---
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: patient}
 value: 1050000
 preemptionPolicy: Never
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: critical}
-value: 1100000
 """
 
 NODES = ("gpu-0", "gpu-1", "gpu-2")
@@ -60,7 +44,7 @@ class Asker:
         return json.loads(done.stdout)
 
     def creates(self, *things: dict) -> None:
-        self.user.does("create", "-f", "-", given="\n---\n".join(json.dumps(thing) for thing in things))
+        creates(self.user, *things)
 
     def why(self, kind: str, thing: str) -> dict:
         """The explanation of the one gang of it that waits, once the scheduler has looked at it."""
@@ -85,8 +69,7 @@ class Asker:
 
 @pytest.fixture(scope="module")
 def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
-    with GangwayCluster(CLUSTER) as started:
-        User(kubectl, started, "default").does("create", "-f", "-", given=CLASSES)
+    with gpu_cluster(kubectl, CLASSES + PATIENT) as started:
         yield started
 
 
@@ -114,11 +97,6 @@ def a_pod(pod: str, gpus: int, *, group: str = "", priority: str = "", port: int
     if priority:
         made["spec"]["priorityClassName"] = priority
     return made
-
-
-def a_group(group: str, minimum: int) -> dict:
-    return {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": group},
-            "spec": {"minMember": minimum}}  # fmt: skip
 
 
 # ── what each kind of step means to somebody with kubectl ──

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from e2e.preemption_test import CLASSES, CLUSTER, a_pod, bound, creates, gang, why
+from e2e.gpu_cluster import a_pod, bound, creates, gang, gpu_cluster, why
 from e2e.user import User
 from kube.harness.gangway import GangwayCluster, binary
 
@@ -18,10 +18,8 @@ from kube.harness.gangway import GangwayCluster, binary
 @pytest.fixture(scope="module")
 def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
     """One on which a few things have happened: a gang, preemptions, and somebody who waits."""
-    with GangwayCluster(CLUSTER) as started:
-        user = User(kubectl, started, "default")
-        user.does("create", "-f", "-", given=CLASSES)
-        lives(user)
+    with gpu_cluster(kubectl) as started:
+        lives(User(kubectl, started, "default"))
         yield started
 
 

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from e2e.preemption_test import CLASSES, CLUSTER, a_pod, bound, creates, gang
+from e2e.gpu_cluster import a_pod, bound, creates, gang, gpu_cluster
 from e2e.user import User, name
 from kube.harness.gangway import GangwayCluster
 
 
 @pytest.fixture(scope="module")
 def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
-    with GangwayCluster(CLUSTER) as started:
-        User(kubectl, started, "default").does("create", "-f", "-", given=CLASSES)
+    with gpu_cluster(kubectl) as started:
         yield started
 
 

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from e2e.preemption_test import CLASSES, CLUSTER, a_pod, bound, creates, gang
+from e2e.gpu_cluster import a_pod, bound, creates, gang, gpu_cluster
 from e2e.user import User
 from kube.harness.gangway import GangwayCluster, binary
 
 
 @pytest.fixture(scope="module")
 def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
-    with GangwayCluster(CLUSTER) as started:
-        User(kubectl, started, "default").does("create", "-f", "-", given=CLASSES)
+    with gpu_cluster(kubectl) as started:
         yield started
 
 

@@ -24,7 +24,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 
 if(GANGWAY_SANITIZE)
-  add_compile_options(-fsanitize=${GANGWAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # -O1 keeps most of the speed at half of the compile time.
+  add_compile_options(-O1 -fsanitize=${GANGWAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GANGWAY_SANITIZE})
 endif()
 

@@ -79,6 +79,7 @@ crash() {
 }
 
 containers() {
+  check_first "frameworks" tools/setup/deps.sh frameworks || return 0
   check_first "build gangway" release gangway || return 0
   check "containers" env GANGWAY_BIN="$PWD/build/bin/gangway" GANGWAY_ROUNDS=50 \
     tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py

@@ -11,6 +11,8 @@ test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytes
 run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables dnsmasq-base procps)
 # What a kubectl is built with where the machine has none (tools/setup/kube.sh).
 kubectl=(python3 python3-venv ca-certificates)
+# Real training frameworks, for the large runs (tests/soak/run.sh containers).
+frameworks=(openmpi-bin python3-torch)
 lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
 
 case "${1:-all}" in
@@ -18,8 +20,9 @@ case "${1:-all}" in
   run) wanted=("${run[@]}") ;;
   demo) wanted=("${run[@]}" "${kubectl[@]}") ;;
   test) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}") ;;
+  frameworks) wanted=("${frameworks[@]}") ;;
   all) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}" "${lint[@]}") ;;
-  *) echo "usage: deps.sh [build|run|demo|test|all]" >&2; exit 2 ;;
+  *) echo "usage: deps.sh [build|run|demo|test|frameworks|all]" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# Lint: formatting, layers, shell scripts, clang-tidy. With --changed BASE only what changed since BASE is tidied, since
-# clang-tidy is slower than a full build; --quick leaves it out.
+# Lint: formatting, layers, shell scripts, clang-tidy. Since clang-tidy is slower than a full build, --changed BASE tidies
+# only what changed since BASE, --recent N only the N sources that changed last, and --quick nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-base=
-[ "${1:-}" = --changed ] && base=${2:?"--changed needs a revision"}
+case "${1:-}" in
+  "" | --quick) ;;
+  --changed) base=${2:?"--changed needs a revision"} ;;
+  --recent) recent=${2:?"--recent needs a number"} ;;
+  *) echo "usage: lint.sh [--quick | --changed BASE | --recent N]" >&2; exit 2 ;;
+esac
 
 mapfile -t sources < <(git ls-files 'src/*.h' 'src/*.cc' 'apps/*.h' 'apps/*.cc' 'tests/*.h' 'tests/*.cc')
 clang-format-19 --dry-run --Werror "${sources[@]}"
@@ -16,8 +20,11 @@ shellcheck "${scripts[@]}"
 echo "shell scripts: in order"
 [ "${1:-}" = --quick ] && exit 0
 
-if [ -n "$base" ]; then
+if [ -n "${base:-}" ]; then
   mapfile -t tidied < <(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc' 'apps/*.cc')
+elif [ -n "${recent:-}" ]; then
+  mapfile -t tidied < <(git log --format= --name-only -- 'src/*.cc' 'apps/*.cc' | awk '!seen[$0]++' |
+    while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done | awk -v most="$recent" 'NR <= most')
 else
   mapfile -t tidied < <(git ls-files 'src/*.cc' 'apps/*.cc')
 fi

@@ -10,7 +10,8 @@
 #   planted        whether fuzzing finds a bug that was put in
 #   sim            1,000 seeds of the whole-system simulation, each twice; sim:A..B: other seeds
 #   mutants        whether the simulation finds bugs that were put in
-#   properties     the property tests with 10,000 cases each
+#   properties     the property tests with 10,000 cases each, the laws of planning with 100,000; properties:FOLDER: one
+#                  folder's
 #   rotate [N]     a few minutes of the above, another part for each N; without N the day of the year decides
 #
 # Prints "N passed, N failed" and fails if anything did. JOBS is the number of compilers at once.
@@ -21,6 +22,7 @@ jobs=${JOBS:-$(nproc)}
 crash_rounds=200
 crash_seed=1
 property_cases=10000
+planning_cases=100000
 fuzz_seconds=60
 folders=(base sys json api store client apiserver controllers planning scheduler cli net crypto agent testing)
 sanitized_seeds=1..50
@@ -87,10 +89,12 @@ containers() {
 
 # Properties run inside of the unit tests; RapidCheck reads the number of cases from the environment.
 properties() {
-  local suite
+  local suite cases
   check_first "build property tests" release "$@" || return 0
   for suite in "$@"; do
-    check "properties $suite" env RC_PARAMS="max_success=$property_cases" "build/bin/$suite" --gtest_brief=1
+    cases=$property_cases
+    if [ "$suite" = planning_test ]; then cases=$planning_cases; fi
+    check "properties $suite" env RC_PARAMS="max_success=$cases" "build/bin/$suite" --gtest_brief=1
   done
 }
 
@@ -162,7 +166,7 @@ fuzz() {
 rotate() {
   local turn=$1 target part
   local parts=("sim:$((turn * 100 + 1))..$((turn * 100 + 100))" properties:json properties:store
-    properties:controllers planted asan:base fuzz:quantity fuzz:url fuzz:websocket)
+    properties:controllers properties:planning planted asan:base fuzz:quantity fuzz:url fuzz:websocket)
   for target in $(tests/fuzz/targets.sh); do
     if [ -x "build/fuzz/bin/fuzz_$target" ]; then parts+=("fuzz:$target"); fi
   done
@@ -170,6 +174,7 @@ rotate() {
   crash_rounds=10
   crash_seed=$((turn + 1))
   property_cases=500
+  planning_cases=2000
   fuzz_seconds=20
   echo "soak rotate: turn $turn is crash and $part"
   crash
@@ -189,7 +194,7 @@ slice() {
     sim:?*) sim "${1#*:}" ;;
     mutants) check mutants tests/sim/mutants.sh ;;
     planted) check planted tests/fuzz/planted.sh ;;
-    properties) properties base_test json_test api_test store_test controllers_test ;;
+    properties) properties base_test json_test api_test store_test controllers_test scheduler_test planning_test ;;
     properties:?*) properties "${1#*:}_test" ;;
     *)
       echo "soak: there is no slice $1; the first lines of tests/soak/run.sh name them" >&2

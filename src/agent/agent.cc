@@ -255,22 +255,27 @@ void Agent::set_halt(const std::string& node, Halt halt) {
   NodeState& state = at->second;
   if (state.halt == Halt::kFenced && halt == Halt::kNone) return lift_fence(state);
   state.halt = halt;
-  state.awaits_list = false;
+  await_list_.erase(node);
   // Whoever must stop its pods cannot wait for a server to say which they are: the records know.
   if (halt == Halt::kFenced && !recovered_ && !parts_.runtime.is_simulated()) recover();
   for (const std::string& uid : state.pods) look_at(uid);
 }
 
 void Agent::lift_fence(NodeState& node) {
-  if (std::exchange(node.awaits_list, true)) return;
+  if (!await_list_.insert(node.node.facts.name).second) return;
   node.node.pods->stop();
   node.node.pods->start();
 }
 
 // An informer that was stopped makes progress only by a list.
 void Agent::end_fences(const client::Informer* informer) {
-  for (auto& [name, state] : nodes_) {
-    if (state.node.pods != informer || !std::exchange(state.awaits_list, false)) continue;
+  for (auto at = await_list_.begin(); at != await_list_.end();) {
+    NodeState& state = nodes_.at(*at);
+    if (state.node.pods != informer) {
+      ++at;
+      continue;
+    }
+    at = await_list_.erase(at);
     state.halt = Halt::kNone;
     for (const std::string& uid : state.pods) look_at(uid);
   }

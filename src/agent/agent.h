@@ -97,7 +97,6 @@ class Agent final : public RuntimeSink {
     api::Amounts used;
     std::set<unsigned> gpus_in_use;
     Halt halt = Halt::kNone;
-    bool awaits_list = false;                     // before a lifted fence counts
     std::set<std::string> pods;                   // uids
     std::shared_ptr<client::EventWriter> events;  // shared by the nodes of one client
   };
@@ -147,6 +146,7 @@ class Agent final : public RuntimeSink {
   AgentParts parts_;
   AgentOptions options_;
   std::map<std::string, NodeState> nodes_;
+  std::set<std::string> await_list_;                 // nodes, before their lifted fences count
   std::unordered_map<std::string, Worker> workers_;  // by uid
   SpecCache specs_;
   client::WorkQueue queue_;

@@ -36,6 +36,8 @@ function(gangway_library name)
     find_package(GTest REQUIRED)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE gangway_${name} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main rapidcheck)
+    # What is tested is optimised, the tests need not be: they are half of a build.
+    target_compile_options(${name}_test PRIVATE -O1)
     gangway_precompile(${name}_test ${name})
     if(name IN_LIST GANGWAY_WITH_JSON)
       target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)

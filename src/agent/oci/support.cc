@@ -1,5 +1,6 @@
 #include "agent/oci/support.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,16 @@ std::string find_program(const std::string& name) {
     at = end + 1;
   }
   return "";
+}
+
+// A runtime first takes the root directory out of the machine's view of mounts, which only a mount point lets it do.
+std::optional<std::string> root_trouble() {
+  struct statx facts = {};
+  if (::statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_TYPE, &facts) != 0) return std::nullopt;
+  const bool is_known = (facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+  if (!is_known || (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) return std::nullopt;
+  return "the root directory is no mount point, as in a chroot; `mount --bind DIR DIR` before `chroot DIR` makes it "
+         "one";
 }
 
 std::optional<std::string> overlay_trouble(const Layout& layout) {
@@ -104,6 +115,7 @@ tl::expected<Support, Missing> probe(const std::string& data_dir) {
   if (conmon.empty()) missing.emplace_back("conmon is not installed");
   if (::geteuid() == 0) {
     const Layout layout = layout_at(data_dir);
+    if (auto trouble = root_trouble()) missing.push_back(std::move(*trouble));
     if (auto trouble = cgroup_trouble(layout, *cgroups)) missing.push_back(std::move(*trouble));
     if (auto trouble = overlay_trouble(layout)) missing.push_back(std::move(*trouble));
   }

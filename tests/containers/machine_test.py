@@ -1,0 +1,37 @@
+"""Where containers cannot run, that is said before anybody waits for a pod."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from kube.harness.gangway import binary
+
+# A root that is only a folder: everything below it is this machine's.
+CHROOT = """
+set -e
+mount --make-rprivate /
+for folder in /*; do
+  [ -d "$folder" ] && [ ! -L "$folder" ] || { cp -P "$folder" "$0$folder" 2>/dev/null || true; continue; }
+  case $folder in /tmp | /lost+found) continue ;; esac
+  mkdir "$0$folder"
+  mount --rbind "$folder" "$0$folder"
+done
+mkdir "$0/tmp"
+cp "$1" "$0/tmp/gangway"
+status=0
+chroot "$0" /tmp/gangway up --runtime oci --detach --port 0 --data-dir /tmp/data || status=$?
+[ $status -ne 0 ] || chroot "$0" /tmp/gangway down --data-dir /tmp/data
+exit $status
+"""
+
+
+def test_a_root_that_is_no_mount_point_is_named() -> None:
+    with tempfile.TemporaryDirectory(prefix="gangway-chroot-") as folder:
+        Path(folder).chmod(0o755)
+        asked = ["unshare", "--mount", "sh", "-c", CHROOT, folder, str(binary())]
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "not possible on this machine" in done.stderr, done.stderr
+    assert "the root directory is no mount point" in done.stderr, done.stderr

@@ -1,4 +1,5 @@
-// The compiled kinds document (kinds/README.md describes its form), linked into the binary by the build.
+// The compiled kinds document, and the project's own kinds as CRDs (kinds/README.md describes both), linked into the
+// binary by the build.
 //
 // Generated from kinds/**.yaml by tools/kinds/compile_kinds.py. Constant; usable from any thread.
 #pragma once
@@ -8,5 +9,7 @@
 namespace gangway::apiserver {
 
 std::string_view embedded_kinds();
+// Pure CustomResourceDefinitions, for other API servers: one YAML document a kind, each after a line of dashes.
+std::string_view embedded_crds();
 
 }  // namespace gangway::apiserver

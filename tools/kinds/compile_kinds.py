@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles kinds/**.yaml into one JSON document; kinds/README.md describes both forms.
+"""Compiles kinds/**.yaml into one JSON document, and our own kinds into pure CRDs; kinds/README.md describes the forms.
 
-    compile_kinds.py --kinds DIR (--json FILE | --cc FILE)
+    compile_kinds.py --kinds DIR [--json FILE] [--crds FILE] [--cc FILE]
 
 Every mistake in the files is reported as file:line, and any mistake fails the build.
 """
@@ -15,6 +15,7 @@ import yaml
 
 from check_schema import SchemaChecker
 from kind_files import Mapping, Problems, compact, files_of, kind_files, load
+from pure_crds import as_yaml, own_crds
 
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 SPEC_KEYS = {
@@ -297,14 +298,21 @@ def initial_objects(root):
     return objects
 
 
-def as_source(text):
-    """A C++ file with the document in raw string literals; pieces, because compilers bound the length of one."""
+def as_function(name, text):
+    """A C++ function that gives a text, in raw string literals; pieces, because compilers bound the length of one."""
     pieces = re.findall(r"(?s).{1,12000}", text)
     body = "\n".join(f'    R"kinds({piece})kinds"' for piece in pieces)
     return (
+        f"std::string_view {name}() {{\n  static constexpr char kText[] =\n"
+        f"{body};\n  return std::string_view(kText, sizeof(kText) - 1);\n}}\n\n"
+    )
+
+
+def as_source(texts):
+    functions = "".join(as_function(name, text) for name, text in texts.items())
+    return (
         '#include "apiserver/embedded_kinds.h"\n\nnamespace gangway::apiserver {\n\n'
-        "std::string_view embedded_kinds() {\n  static constexpr char kText[] =\n"
-        f"{body};\n  return std::string_view(kText, sizeof(kText) - 1);\n}}\n\n}}  // namespace gangway::apiserver\n"
+        f"{functions}}}  // namespace gangway::apiserver\n"
     )
 
 
@@ -312,18 +320,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2] / "kinds")
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--crds", type=pathlib.Path, help="where to write the CRDs of our own kinds, as YAML")
     parser.add_argument("--cc", type=pathlib.Path)
     args = parser.parse_args()
     problems = Problems()
     document = compile_all(args.kinds, problems)
+    crds = own_crds(args.kinds, problems)
     if problems.messages:
         print("\n".join(problems.messages), file=sys.stderr)
         return 1
-    text = compact(document)
+    text, crds_text = compact(document), as_yaml(crds)
     if args.json:
         args.json.write_text(text)
+    if args.crds:
+        args.crds.write_text(crds_text)
     if args.cc:
-        args.cc.write_text(as_source(text))
+        args.cc.write_text(as_source({"embedded_kinds": text, "embedded_crds": crds_text}))
     return 0
 
 

@@ -7,6 +7,7 @@ import unittest
 
 from compile_kinds import compile_all
 from kind_files import Problems
+from pure_crds import as_yaml, own_crds
 
 KINDS = pathlib.Path(__file__).resolve().parents[2] / "kinds"
 
@@ -51,6 +52,42 @@ class CompileKinds(unittest.TestCase):
         document = compile_all(KINDS, problems)
         self.assertEqual(problems.messages, [])
         self.assertIn("io.k8s.api.core.v1.PodSpec", document["definitions"])
+
+    def test_our_own_kinds_become_crds_without_our_dialect(self):
+        problems = Problems()
+        crds = own_crds(KINDS, problems)
+        self.assertEqual(problems.messages, [])
+        names = [crd["metadata"]["name"] for crd in crds]
+        self.assertEqual(sorted(names), [
+            "allotments.gangway.dev", "configurations.gangway.dev", "podgroups.scheduling.x-k8s.io",
+            "requeuedpods.gangway.dev", "usagerecords.gangway.dev",
+        ])  # fmt: skip
+        text = as_yaml(crds)
+        self.assertNotIn("x-gangway", text)
+        self.assertNotIn("$ref", text)
+        self.assertIn("x-kubernetes-int-or-string", text)
+
+    def test_a_crd_has_no_columns_that_need_code(self):
+        columns = GOOD + "    - {name: F, type: integer, x-gangway-column: age}\n"
+        columns += "    - {name: Name, type: string, jsonPath: .metadata.name}\n"
+        crds, problems = self.crds(columns)
+        self.assertEqual(problems, [])
+        self.assertEqual([c["name"] for c in crds[0]["spec"]["versions"][0]["additionalPrinterColumns"]], ["N"])
+
+    def test_a_crd_refers_to_no_shared_types(self):
+        _, problems = self.crds(GOOD.replace("{n: {type: integer}}", "{n: {$ref: '#/definitions/x.A'}}"))
+        self.assertEqual(problems, [
+            "x/tab.yaml:16: error: a kind that is installed as a CRD must not use $ref, but for ObjectMeta"
+        ])  # fmt: skip
+
+    def crds(self, text):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "x").mkdir()
+        (folder / "x" / "tab.yaml").write_text(text)
+        problems = Problems()
+        crds = own_crds(folder, problems)
+        return crds, [message.removeprefix(str(folder) + "/") for message in problems.messages]
 
     def test_a_kind(self):
         document, problems = self.compile(GOOD)

@@ -37,19 +37,24 @@ void LeaderLease::start() {
   attempt();
 }
 
-void LeaderLease::release() {
+void LeaderLease::abandon() {
   running_ = false;
   loop_.cancel(std::exchange(timer_, sys::TimerId::kNone));
-  if (!leading_) return;
   lose();
-  auto tree = json::parse(*held_.json);
-  if (!tree) return;
+}
+
+void LeaderLease::release(sys::Task done) {
+  const bool was_leading = leading_;
+  abandon();
+  if (!done) done = [] {};
+  auto tree = was_leading ? json::parse(*held_.json) : Result<json::Value>(bad_request("nothing is held"));
+  if (!tree) return loop_.post(std::move(done));
   json::Object& lease = json::object_at(*tree, {"spec"});
   lease["holderIdentity"] = "";
   lease["leaseDurationSeconds"] = 1;
   ApiRequest request = request_for(Method::kUpdate, options_.lease);
   request.body = json::serialize(*tree);
-  client_.call(std::move(request), [](Result<api::Version>) {});
+  client_.call(std::move(request), [done = std::move(done)](const Result<api::Version>&) { done(); });
 }
 
 void LeaderLease::attempt() {
@@ -62,12 +67,14 @@ void LeaderLease::attempt() {
 void LeaderLease::got(Result<api::Version> answer) {
   if (!answer) {
     if (answer.error().reason == Reason::kNotFound) return create();
-    return again();
+    return again_after(answer.error());
   }
   auto tree = json::parse(*answer->json);
   if (!tree) return again();
   holder_ = json::string_at(*tree, {"spec", "holderIdentity"});
-  if (!holder_.empty() && holder_ != options_.identity && !options_.is_sole && !is_stale(*answer, *tree)) {
+  const bool is_free = holder_.empty() || holder_ == options_.identity || options_.is_sole;
+  const bool is_seized = options_.seizes && epoch_ == 0;
+  if (!is_free && !is_stale(*answer, *tree) && !is_seized) {
     lose();
     return again();
   }
@@ -122,7 +129,7 @@ void LeaderLease::write(const api::Version& known, json::Value lease) {
 
 void LeaderLease::written(Result<api::Version> answer) {
   if (!running_) return;
-  if (!answer) return again();
+  if (!answer) return again_after(answer.error());
   held_ = *answer;
   holder_ = options_.identity;
   // Counted from before the request was sent: nobody can have seen the renewal earlier than that.
@@ -151,6 +158,13 @@ void LeaderLease::check_deadline() {
 void LeaderLease::lose() {
   loop_.cancel(std::exchange(deadline_, sys::TimerId::kNone));
   if (std::exchange(leading_, false)) on_lost_();
+}
+
+void LeaderLease::again_after(const Error& trouble) {
+  // Another was quicker: the next attempt sees him.
+  const bool is_race = trouble.reason == Reason::kConflict || trouble.reason == Reason::kAlreadyExists;
+  if (!is_race && options_.on_trouble) options_.on_trouble(trouble);
+  again();
 }
 
 void LeaderLease::again() {

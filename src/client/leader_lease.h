@@ -30,6 +30,10 @@ struct LeaderLeaseOptions {
   // Nobody else can be there, since this process has the only store: the lease is taken whoever holds it, and needs no
   // renewal. It then only counts the terms.
   bool is_sole = false;
+  // The first term begins at once, whoever holds the lease: he is taken for lost. After that it is as always.
+  bool seizes = false;
+  // Hears why an attempt came to nothing, each time; not that somebody else leads.
+  std::function<void(const Error&)> on_trouble = {};
 };
 
 class LeaderLease {
@@ -42,8 +46,11 @@ class LeaderLease {
   LeaderLease& operator=(const LeaderLease&) = delete;
 
   void start();
-  // Gives the lease up, so that another need not wait for its end.
-  void release();
+  // Gives the lease up, so that another need not wait for its end. `done` hears when that is written, or cannot be.
+  // Requires: nothing that was decided in this term is on its way any more, since whoever follows does not look for it.
+  void release(sys::Task done = {});
+  // Leads no more, and leaves the lease to its end: whoever follows expects writes of ours that are still on the way.
+  void abandon();
 
   bool is_leading() const { return leading_; }
   // Of the term that we lead in, or led in last: greater than those of all terms before it. 0 before the first.
@@ -65,6 +72,7 @@ class LeaderLease {
   void lose();
   void check_deadline();
   void again();
+  void again_after(const Error& trouble);
   bool is_stale(const api::Version& known, const json::Value& lease);
   json::Object spec(const json::Value* before) const;
 

@@ -151,6 +151,67 @@ TEST_F(LeaderLeaseTest, WhoIsAloneTakesTheLeaseAtOnceAndWritesItOnce) {
   EXPECT_TRUE(api.writes().empty());
 }
 
+TEST_F(LeaderLeaseTest, OneThatSeizesTheLeaseTakesItOnceAndExpectsWritesOfTheOther) {
+  auto a = candidate("a");
+  a->start();
+  loop.run_until_idle();
+  LeaderLeaseOptions options{.lease = {"kube-system", "leader"}, .identity = "b", .seizes = true};
+  LeaderLease b(api, loop, options, [this] { told.push_back("+b"); }, [this] { told.push_back("-b"); });
+  b.start();
+  loop.run_until_idle();
+  EXPECT_TRUE(b.is_leading());
+  EXPECT_TRUE(b.has_taken_over());
+  loop.advance(3s);
+  EXPECT_FALSE(a->is_leading());
+  api.patch(kLeases, {"kube-system", "leader"}, testing::parsed(R"({"spec":{"holderIdentity":"c"}})"));
+  loop.advance(5s);
+  EXPECT_FALSE(b.is_leading());
+  EXPECT_EQ(holder(), "c") << "after its first term it waits as all others do";
+}
+
+TEST_F(LeaderLeaseTest, ReleaseSaysWhenItIsWritten) {
+  api.set_answer_lag(1s);
+  auto a = candidate("a");
+  bool done = false;
+  a->release([&] { done = true; });
+  loop.run_until_idle();
+  EXPECT_TRUE(done) << "nothing was held";
+  done = false;
+  a->start();
+  loop.advance(4s);
+  ASSERT_TRUE(a->is_leading());
+  a->release([&] { done = true; });
+  EXPECT_FALSE(a->is_leading());
+  loop.advance(500ms);
+  EXPECT_FALSE(done);
+  loop.advance(1s);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(holder(), "");
+}
+
+TEST_F(LeaderLeaseTest, AnAbandonedLeaseIsLeftToItsEnd) {
+  auto a = candidate("a");
+  a->start();
+  loop.run_until_idle();
+  a->abandon();
+  loop.advance(1min);
+  EXPECT_FALSE(a->is_leading());
+  EXPECT_EQ(holder(), "a");
+  EXPECT_EQ(told, (Told{"+a", "-a"}));
+}
+
+TEST_F(LeaderLeaseTest, TellsWhyItCannotLead) {
+  std::vector<std::string> troubles;
+  LeaderLeaseOptions options{.lease = {"kube-system", "leader"}, .identity = "a"};
+  options.on_trouble = [&](const Error& error) { troubles.push_back(std::string(to_string(error.reason))); };
+  api.inject({.when = nullptr, .error = testing::an_error(Reason::kForbidden), .after_commit = false, .times = 1});
+  LeaderLease a(api, loop, options, [] {}, [] {});
+  a.start();
+  loop.advance(10s);
+  EXPECT_EQ(troubles, std::vector<std::string>{"Forbidden"});
+  EXPECT_TRUE(a.is_leading());
+}
+
 TEST_F(LeaderLeaseTest, TwoThatStartTogetherDoNotBothLead) {
   auto a = candidate("a");
   auto b = candidate("b");

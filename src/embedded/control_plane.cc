@@ -28,9 +28,7 @@
 #include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 #include "controllers/ttl_after_finished.h"
-#include "scheduler/accountant.h"
-#include "scheduler/requeuer.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/suite.h"
 #include "sys/log.h"
 
 namespace gangway::embedded {
@@ -107,22 +105,18 @@ class RegistryCatalog final : public controllers::ResourceCatalog {
 struct Standing {
   sys::Lane lane = sys::Lane::kNormal;
   std::optional<apiserver::UserInfo> user = {};  // none: the account of the controller's name
-  unsigned restless_looks = client::ControllerOptions().restless_looks;
-  Duration longest_retry = client::WorkQueueOptions().longest_retry;
+  bool is_busy = false;  // see scheduler::busy_controller
 };
-
-// For those whose keys are many pods each: they may have no rest for a long time and fight nobody, and one pod that
-// cannot be helped must not keep the others waiting.
-const Standing kBusy{.restless_looks = 1'000'000, .longest_retry = std::chrono::seconds(1)};
 
 }  // namespace
 
 struct ControlPlane::Members {
   // One controller with the account it writes as.
   struct Running {
-    std::unique_ptr<client::ApiClient> client;
-    std::unique_ptr<client::ProbeRunner> probes;  // of its own
-    std::unique_ptr<client::Controller> controller;
+    std::unique_ptr<client::ApiClient> client = {};
+    std::unique_ptr<client::ProbeRunner> probes = {};  // of its own
+    std::unique_ptr<client::Controller> own = {};      // null: it belongs to the suite
+    client::Controller* controller = nullptr;
     bool off = false;
   };
 
@@ -141,14 +135,15 @@ struct ControlPlane::Members {
         claims({parts.volumes}),
         registrar(parts.nodes),
         api_endpoints(parts.api_service, parts.api_address),
-        pod_scheduler(scheduler::Scheduler::kDefaultName, parts.cycles),
+        suite(suite_parts()),
         lease_writer(parts.connect(kServer)),
         scheduler_lease(
             *lease_writer, parts.loop,
-            {.lease = {"kube-system", "gangway-scheduler"}, .identity = "gangway", .is_sole = true},
-            [this] { begin_scheduling(); }, [] {}) {
+            {.lease = {"kube-system", scheduler::kLeaseName}, .identity = "gangway", .is_sole = true},
+            // Its grants say in which term they were made: every start of the server is one.
+            [this] { suite.schedule(scheduler_lease); }, [] {}) {
     add("generic-garbage-collector", garbage, &owner_probe);
-    garbage_controller = running.back().controller.get();
+    garbage_controller = running.back().controller;
     add("namespace-controller", namespaces, &content_probe);
     add("service-account-controller", accounts);
     add("clusterrole-aggregation-controller", aggregation);
@@ -158,8 +153,8 @@ struct ControlPlane::Members {
     add_workload("statefulset-controller", stateful_sets);
     add_workload("job-controller", jobs);
     add("ttl-after-finished-controller", finished_jobs);
-    add("endpoint-controller", endpoints, nullptr, kBusy);
-    add("endpointslice-controller", slices, nullptr, kBusy);
+    add("endpoint-controller", endpoints, nullptr, {.is_busy = true});
+    add("endpointslice-controller", slices, nullptr, {.is_busy = true});
     add("pod-garbage-collector", pod_gc);
     add("persistent-volume-binder", claims);
     add("definition-cleanup", cleanup, &instance_probe, {.user = kServer});
@@ -170,18 +165,18 @@ struct ControlPlane::Members {
     add("node-registrar", registrar, nullptr, {.lane = sys::Lane::kSystem, .user = kServer});
     add("node-controller", lifecycle, nullptr, {.lane = sys::Lane::kSystem});
     add("taint-eviction-controller", evictions, nullptr, {.user = controller_user("node-controller")});
-    Standing scheduler = kBusy;
-    scheduler.user = kScheduler;
-    add("default-scheduler", pod_scheduler, nullptr, scheduler);
-    scheduler_controller = running.back().controller.get();
-    add("requeue-controller", requeuer);
-    add("usage-controller", accountant);
+    for (auto* controller : {&suite.scheduling(), &suite.requeueing(), &suite.accounting()})
+      running.push_back({.controller = controller});
   }
 
-  // Its grants say in which term they were made: every start of the server is one.
-  void begin_scheduling() {
-    pod_scheduler.lead(scheduler_lease.epoch());
-    scheduler_controller->start();
+  scheduler::SuiteParts suite_parts() {
+    return {.loop = parts.loop,
+            .mirror = mirror,
+            .connect =
+                [this](const std::string& name) {
+                  return parts.connect(name == scheduler::Scheduler::kDefaultName ? kScheduler : controller_user(name));
+                },
+            .cycles = parts.cycles};
   }
 
   void add(const std::string& name, const client::Reconciler& reconciler, client::ProbeRunner* probes = nullptr,
@@ -189,13 +184,10 @@ struct ControlPlane::Members {
     Running entry;
     entry.client = parts.connect(standing.user.value_or(controller_user(name)));
     client::ControllerOptions options;
+    if (standing.is_busy) options = scheduler::busy_controller(name);
     options.name = name;
     options.lane = standing.lane;
-    options.restless_looks = standing.restless_looks;
-    options.queue.longest_retry = standing.longest_retry;
-    entry.controller =
-        std::make_unique<client::Controller>(*entry.client, parts.loop, mirror, reconciler, options, probes);
-    running.push_back(std::move(entry));
+    keep(std::move(entry), reconciler, std::move(options), probes);
   }
 
   // What makes pods reads its own object live before it adopts any. It makes many in steps that grow, and only one that
@@ -207,8 +199,15 @@ struct ControlPlane::Members {
     client::ControllerOptions options;
     options.name = name;
     options.restless_looks = 64;
-    entry.controller = std::make_unique<client::Controller>(*entry.client, parts.loop, mirror, reconciler, options,
-                                                            entry.probes.get());
+    auto* probes = entry.probes.get();
+    keep(std::move(entry), reconciler, std::move(options), probes);
+  }
+
+  void keep(Running entry, const client::Reconciler& reconciler, client::ControllerOptions options,
+            client::ProbeRunner* probes) {
+    entry.own =
+        std::make_unique<client::Controller>(*entry.client, parts.loop, mirror, reconciler, std::move(options), probes);
+    entry.controller = entry.own.get();
     running.push_back(std::move(entry));
   }
 
@@ -242,13 +241,10 @@ struct ControlPlane::Members {
   controllers::ApiEndpoints api_endpoints;
   controllers::NodeLifecycle lifecycle;
   controllers::TaintEviction evictions;
-  scheduler::Scheduler pod_scheduler;
-  scheduler::Requeuer requeuer;
-  scheduler::Accountant accountant;
+  scheduler::Suite suite;
   std::unique_ptr<client::ApiClient> lease_writer;
   client::LeaderLease scheduler_lease;
   std::vector<Running> running;
-  client::Controller* scheduler_controller = nullptr;
   client::Controller* garbage_controller = nullptr;
   std::unique_ptr<controllers::GarbageFeed> feed;
 };
@@ -267,7 +263,7 @@ void ControlPlane::start() {
   for (auto& entry : m.running) {
     entry.off = m.parts.without.erase(entry.controller->name()) > 0;
     if (entry.off) continue;
-    if (entry.controller.get() == m.scheduler_controller) {
+    if (entry.controller == &m.suite.scheduling()) {
       m.scheduler_lease.start();
     } else {
       entry.controller->start();

@@ -20,7 +20,7 @@ class App;
 namespace gangway {
 
 struct ConnectionFlags {
-  std::string kubeconfig;  // empty: $KUBECONFIG, ~/.kube/config, or that of the cluster on this machine
+  std::string kubeconfig;  // empty: as find_cluster() finds one
   std::string context;     // empty: the current one
   std::string ns;          // empty: that of the context
 };

@@ -11,6 +11,8 @@ namespace gangway {
 void add_server_commands(CLI::App& app, int& status);
 // agent, node-token.
 void add_agent_commands(CLI::App& app, int& status);
+// manager, crds.
+void add_manager_commands(CLI::App& app, int& status);
 // usage.
 void add_usage_command(CLI::App& app, int& status);
 // replay.

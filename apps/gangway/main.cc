@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   int status = 0;
   gangway::add_server_commands(app, status);
   gangway::add_agent_commands(app, status);
+  gangway::add_manager_commands(app, status);
   gangway::add_usage_command(app, status);
   gangway::add_replay_command(app, status);
   gangway::add_insight_commands(app, status);

@@ -30,15 +30,17 @@ class Handle final : public client::ApiClient {
 
 struct Candidate::Term {
   Term(const CandidateParts& parts, client::ControllerObserver& observer)
-      : writer(parts.client, parts.loop),
+      : cycles(parts.record ? parts.record() : nullptr),
+        writer(parts.client, parts.loop),
         mirror(parts.client, parts.loop),
         suite({.loop = parts.loop,
                .mirror = mirror,
                .connect = [this](const std::string&) { return std::make_unique<Handle>(writer); },
                .scheduler_name = parts.scheduler_name,
-               .cycles = parts.cycles,
+               .cycles = cycles.get(),
                .observer = &observer}) {}
 
+  std::unique_ptr<CycleSink> cycles;
   client::DrainableClient writer;
   client::Mirror mirror;
   Suite suite;

@@ -30,7 +30,8 @@ struct CandidateParts {
   sys::EventLoop& loop;
   client::LeaderLeaseOptions lease;  // on_trouble is the Candidate's own
   std::string scheduler_name = kName;
-  CycleSink* cycles = nullptr;  // outlives it
+  // Who hears of what a term plans: a model of its own, so a listener of its own. None: nothing is recorded.
+  std::function<std::unique_ptr<CycleSink>()> record = {};
 
   // What pods say in schedulerName, on a cluster that has other schedulers too.
   static constexpr const char* kName = "gangway";

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "client/resource.h"
@@ -23,7 +25,7 @@ constexpr const char* kMatchesNothing = "gangway.dev/preflight=asked";
 struct Preflight::Round {
   std::size_t unanswered = 0;
   std::set<std::string> kinds;    // not served
-  std::set<std::string> rights;   // not given
+  std::map<std::string, std::set<std::string>> rights;  // not given: verbs by what they are for
   std::set<std::string> silence;  // questions that were not answered, and why
 
   std::vector<std::string> missing() const {
@@ -32,10 +34,12 @@ struct Preflight::Round {
     if (!kinds.empty())
       all.push_back(fmt::format("kinds that are not installed: {}; `gangway crds | kubectl apply -f -` installs them",
                                 fmt::join(kinds, ", ")));
-    if (!rights.empty())
+    std::vector<std::string> denied;
+    for (const auto& [what, verbs] : rights) denied.push_back(fmt::format("{} {}", fmt::join(verbs, ","), what));
+    if (!denied.empty())
       all.push_back(fmt::format("rights that are not granted: {}; `kubectl apply -f deploy/rbac.yaml` grants them to "
                                 "the account kube-system/gangway-manager",
-                                fmt::join(rights, ", ")));
+                                fmt::join(denied, "; ")));
     return all;
   }
 };
@@ -81,7 +85,7 @@ void Preflight::ask_for_right(const std::shared_ptr<Round>& round, const Right& 
     if (!answer) {
       round->silence.insert(answer.error().message);
     } else if (const auto review = json::parse(*answer->json); !review || !json::bool_at(*review, {"status", "allowed"})) {
-      round->rights.insert(describe(right));
+      round->rights[object_of(right)].insert(right.verb);
     }
     answered(round);
   });

@@ -37,8 +37,8 @@ Result<std::vector<Right>> rights_of(std::string_view manifest, const std::strin
   return rights;
 }
 
-std::string describe(const Right& right) {
-  std::string text = right.verb + " " + right.resource;
+std::string object_of(const Right& right) {
+  std::string text = right.resource;
   if (!right.subresource.empty()) text += "/" + right.subresource;
   if (!right.group.empty()) text += "." + right.group;
   if (!right.name.empty()) text += " " + right.name;

@@ -26,8 +26,8 @@ struct Right {
 // administrator may install them elsewhere than the manifest says.
 Result<std::vector<Right>> rights_of(std::string_view manifest, const std::string& ns);
 
-// "patch pods/status", "update leases.coordination.k8s.io gangway-scheduler in kube-system"
-std::string describe(const Right& right);
+// What it is a right to, without the verb: "pods/status", "leases.coordination.k8s.io gangway-scheduler in kube-system"
+std::string object_of(const Right& right);
 
 // The body of a SelfSubjectAccessReview that asks for it.
 json::Value review_of(const Right& right);

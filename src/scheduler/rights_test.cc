@@ -24,7 +24,7 @@ TEST(Rights, AreReadOffTheManifestOneByOne) {
   const auto rights = rights_of(kManifest, "elsewhere");
   ASSERT_TRUE(rights);
   std::vector<std::string> said;
-  for (const Right& right : *rights) said.push_back(describe(right));
+  for (const Right& right : *rights) said.push_back(right.verb + " " + object_of(right));
   EXPECT_EQ(said, (std::vector<std::string>{"get pods", "get pods/status",
                                             "get leases.coordination.k8s.io one in elsewhere",
                                             "update leases.coordination.k8s.io one in elsewhere"}));

@@ -4,6 +4,7 @@
     run.py                         everything
     run.py --part cases --filter 'patch'      the cases whose title matches a regular expression
     run.py --case 'patches: a merge patch …'  one case by its exact title
+    run.py --part manager          `gangway manager` on the real kube-apiserver, as its own account
     run.py --subject real          a second real server in Gangway's place: has to pass, else the tests are wrong
 """
 
@@ -32,6 +33,7 @@ from kube.harness.processes import exit_on_sigterm
 from kube.harness.real import SHARED_CONTROLLERS, ACTING_CONTROLLERS, RealCluster, ensure_built
 from kube.managed_fields.fragments import WIDGETS
 from kube.managed_fields.sequences import all_sequences
+from kube.manager.runner import run_checks
 from kube.schema_fields import compare_schemas
 from kube.situations.runner import Playing
 from kube.situations.sides import OurSide, RealSide
@@ -119,6 +121,14 @@ def run_scheduling(options: argparse.Namespace) -> int:
     return tally.failed
 
 
+def run_manager(options: argparse.Namespace) -> int:
+    """Nothing is compared: our scheduler on the real server has to do what it does on its own."""
+    started = time.monotonic()
+    tally = run_checks(options.quiet)
+    print(f"manager: {tally} ({time.monotonic() - started:.0f} s)", flush=True)
+    return tally.failed
+
+
 PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = {
     "cases": run_cases,
     "managed-fields": run_managed_fields,
@@ -130,6 +140,8 @@ PARTS: dict[str, Callable[[RealCluster, Subject, argparse.Namespace], Tally]] = 
 # What single requests do is compared without the controllers that would answer them; a session has them.
 SINGLE_REQUESTS = ("cases", "managed-fields", "schemas")
 SCHEDULING = "scheduling"
+MANAGER = "manager"
+OWN_CLUSTERS = (SCHEDULING, MANAGER)  # parts that start what they need themselves
 # For a scheduler to come to rest. Rest is waited for, so that only what never comes to it waits so long.
 SCHEDULING_PATIENCE = 120.0
 
@@ -167,7 +179,7 @@ def run_parts(parts: list[str], without: tuple[str, ...], options: argparse.Name
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", choices=["gangway", "real"], default="gangway")
-    parser.add_argument("--part", choices=[*PARTS, SCHEDULING], action="append", help="only this part (may be repeated)")
+    parser.add_argument("--part", choices=[*PARTS, *OWN_CLUSTERS], action="append", help="only this part (may be repeated)")
     parser.add_argument("--filter", help="a regular expression on titles")
     parser.add_argument("--case", help="the exact title of one case")
     parser.add_argument("--list", action="store_true", help="print the titles and stop")
@@ -179,11 +191,13 @@ def main() -> int:
         print("\n".join(case.title for case in chosen(cases, options)))
         return 0
     exit_on_sigterm()
-    wanted = list(options.part or [*PARTS, SCHEDULING])
+    wanted = list(options.part or [*PARTS, *OWN_CLUSTERS])
     failed = run_parts([part for part in wanted if part in SINGLE_REQUESTS], ACTING_CONTROLLERS, options)
-    failed += run_parts([part for part in wanted if part not in (*SINGLE_REQUESTS, SCHEDULING)], (), options)
+    failed += run_parts([part for part in wanted if part not in (*SINGLE_REQUESTS, *OWN_CLUSTERS)], (), options)
     if SCHEDULING in wanted:
         failed += run_scheduling(options)
+    if MANAGER in wanted:
+        failed += run_manager(options)
     return 1 if failed else 0
 
 

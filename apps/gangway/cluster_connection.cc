@@ -35,7 +35,8 @@ Result<std::unique_ptr<ClusterConnection>> ClusterConnection::open(const Connect
   connection->ns_ = flags.ns.empty() ? address.ns : flags.ns;
   connection->server_ = address.transport.server;
   GW_CHECKED(run_on(connection->thread_.loop(), [&]() -> Result<void> {
-    GW_TRY(connection->transport_, net::HttpTransport::create(std::move(address.transport), connection->thread_.loop()));
+    GW_TRY(connection->transport_,
+           net::HttpTransport::create(std::move(address.transport), connection->thread_.loop()));
     connection->client_ = std::make_unique<client::HttpClient>(*connection->transport_);
     return {};
   }));

@@ -32,8 +32,8 @@ void ManagerEndpoints::handle(sys::HttpRequest request, sys::EventLoop&, sys::Re
   if (path != "/readyz") return respond(text(404, "there are /healthz, /readyz and /metrics\n"));
   const auto unready = unready_();
   if (!unready.empty()) return respond(text(503, fmt::format("{}\n", fmt::join(unready, "\n"))));
-  respond(text(200, candidate_.is_leading() ? "ok: leading\n"
-                                            : fmt::format("ok: following {}\n", candidate_.leader())));
+  respond(
+      text(200, candidate_.is_leading() ? "ok: leading\n" : fmt::format("ok: following {}\n", candidate_.leader())));
 }
 
 void ManagerEndpoints::measure() {

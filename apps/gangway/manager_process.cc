@@ -50,7 +50,8 @@ std::string new_identity() {
 Result<net::HttpServerOptions> listen_options(const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
   net::HttpServerOptions options;
-  const std::string_view digits = std::string_view(listen).substr(colon == std::string::npos ? listen.size() : colon + 1);
+  const std::string_view digits =
+      std::string_view(listen).substr(colon == std::string::npos ? listen.size() : colon + 1);
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), options.port);
   if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size())
     return bad_request(fmt::format("--listen: must be ADDRESS:PORT, as in 127.0.0.1:8080 (got \"{}\")", listen));
@@ -102,9 +103,8 @@ Result<void> ManagerProcess::Parts::connect() {
       *transport, client::HttpClientOptions{.user_agent = fmt::format("gangway-manager/{}", kVersion)});
   make_candidate();
   GW_TRY(auto needed, requirements(options.lease_namespace));
-  preflight = std::make_unique<scheduler::Preflight>(*client, thread.loop(), std::move(needed), [this] {
-    ask_version();
-  });
+  preflight =
+      std::make_unique<scheduler::Preflight>(*client, thread.loop(), std::move(needed), [this] { ask_version(); });
   GW_CHECKED(serve());
   preflight->start();
   return {};
@@ -153,12 +153,12 @@ void ManagerProcess::Parts::got_version(const Result<client::HttpClientResponse>
   const auto version = json::parse(response->body);
   server_version = version ? std::string(json::string_at(*version, {"gitVersion"})) : "";
   if (server_version.find("+gangway") != std::string::npos)
-    return on_failure(bad_request(fmt::format(
-        "{} is a cluster of `gangway up`, which places its own pods: nothing is left to do for a manager",
-        options.cluster.transport.server)));
-  sys::log_info("all that is needed is there", {{"server", options.cluster.transport.server},
-                                                {"version", server_version},
-                                                {"login", options.cluster.source}});
+    return on_failure(bad_request(
+        fmt::format("{} is a cluster of `gangway up`, which places its own pods: nothing is left to do for a manager",
+                    options.cluster.transport.server)));
+  sys::log_info(
+      "all that is needed is there",
+      {{"server", options.cluster.transport.server}, {"version", server_version}, {"login", options.cluster.source}});
   if (!is_stopping) candidate->start();
 }
 
@@ -207,6 +207,8 @@ void ManagerProcess::stop() {
   handed_over.get_future().wait();
 }
 
-std::uint16_t ManagerProcess::port() const { return parts_->http ? parts_->http->port() : 0; }
+std::uint16_t ManagerProcess::port() const {
+  return parts_->http ? parts_->http->port() : 0;
+}
 
 }  // namespace gangway

@@ -105,7 +105,7 @@ class RegistryCatalog final : public controllers::ResourceCatalog {
 struct Standing {
   sys::Lane lane = sys::Lane::kNormal;
   std::optional<apiserver::UserInfo> user = {};  // none: the account of the controller's name
-  bool is_busy = false;  // see scheduler::busy_controller
+  bool is_busy = false;                          // see scheduler::busy_controller
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scheduler/allotment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -90,6 +91,38 @@ std::string allotment_name(bool is_group, const std::string& gang) {
 
 std::string grant_key(const api::Header& allotment) {
   return fmt::format("{}/{} {}", allotment.name.ns, allotment.name.name, allotment.generation);
+}
+
+json::Value to_json(const TicketVerdict& verdict, WallTime since) {
+  if (verdict.code.empty()) return nullptr;
+  json::Array blockers;
+  for (const std::string& blocker : verdict.blockers) blockers.emplace_back(blocker);
+  // As a merge patch it replaces another verdict, whose blockers must not stay.
+  return json::Object{{"code", verdict.code},
+                      {"message", verdict.message},
+                      {"blockers", verdict.blockers.empty() ? json::Value(nullptr) : json::Value(std::move(blockers))},
+                      {"since", to_rfc3339(since)}};
+}
+
+TicketVerdict waits_for(const std::vector<std::string>& victims) {
+  constexpr std::size_t kNamed = 10;
+  const std::size_t named = std::min(victims.size(), kNamed);
+  TicketVerdict verdict{"WaitsForVictims", "pods have to end first: ", {victims.begin(), victims.begin() + named}};
+  verdict.message += fmt::format("{}", fmt::join(verdict.blockers, ", "));
+  if (victims.size() > named) verdict.message += fmt::format(" and {} more", victims.size() - named);
+  return verdict;
+}
+
+TicketVerdict taken_over_by(const std::string& gang) {
+  return {"TakenOver", "its room went to " + gang, {gang}};
+}
+
+TicketVerdict taken_back() {
+  return {"TakenBack", "a node that it counted on takes it no more", {}};
+}
+
+TicketVerdict nobody_is_left() {
+  return {"TakenBack", "none of the pods that it was for are there any more", {}};
 }
 
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,

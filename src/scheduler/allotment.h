@@ -69,6 +69,20 @@ std::string allotment_name(bool is_group, const std::string& gang);
 // What identifies one grant: the Allotment and its generation.
 std::string grant_key(const api::Header& allotment);
 
+// status.verdict: why a ticket is not carried out yet, or was taken back. Written with the phase, and only then: it
+// costs no write of its own. A patch that has the null removes it.
+struct TicketVerdict {
+  std::string code;  // WaitsForVictims, TakenOver, TakenBack; empty: nothing is in its way
+  std::string message;
+  std::vector<std::string> blockers;  // as "namespace/name"
+};
+json::Value to_json(const TicketVerdict& verdict, WallTime since);
+TicketVerdict waits_for(const std::vector<std::string>& victims);
+TicketVerdict taken_over_by(const std::string& gang);
+// Where the next look only finds that its room is gone, this is all that can be said.
+TicketVerdict taken_back();
+TicketVerdict nobody_is_left();
+
 // The object for a ticket. `kept` are places of an earlier grant that still hold.
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
                          std::int64_t epoch, const std::vector<AllotmentFacts::Place>& kept,

@@ -58,7 +58,9 @@ Candidate::Candidate(CandidateParts parts)
           }(),
           [this] { begin_term(); }, [this] { end_term(); }) {}
 
-Candidate::~Candidate() { parts_.loop.cancel(deadline_); }
+Candidate::~Candidate() {
+  parts_.loop.cancel(deadline_);
+}
 
 void Candidate::begin_term() {
   sys::log_info("leading: pods with this schedulerName are placed from here",

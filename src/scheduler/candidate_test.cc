@@ -47,8 +47,7 @@ struct CandidateTest : ::testing::Test {
     return std::string(json::string_at(api.tree(kPods, {"default", name}), {"spec", "nodeName"}));
   }
   std::string holder() {
-    return std::string(
-        json::string_at(api.tree(kLeases, {"kube-system", kLeaseName}), {"spec", "holderIdentity"}));
+    return std::string(json::string_at(api.tree(kLeases, {"kube-system", kLeaseName}), {"spec", "holderIdentity"}));
   }
 };
 

@@ -62,11 +62,14 @@ class Scheduler::Look {
 
   // ── tickets that are open (look_tickets.cc) ──
   void take_back(const planning::Plan& plan);
-  void withdraw(planning::GangId gang);
+  void withdraw(planning::GangId gang, const TicketVerdict& why);
   void advance(const api::Version& allotment);
   void clear_away(const api::Version& allotment, const AllotmentFacts& facts);
-  void close(const api::Version& allotment, const char* phase);
-  bool set_status(const api::Version& allotment, const char* phase);
+  void close(const api::Version& allotment, const char* phase, const TicketVerdict& why = {});
+  bool set_status(const api::Version& allotment, const char* phase, const TicketVerdict& why);
+  void take_on(const api::Version& allotment);
+  bool patch_status(const api::Version& allotment, json::Object status);
+  std::vector<std::string> names_of(const std::vector<planning::PodId>& pods) const;
   void release(const api::Version& allotment, const planning::Gang& gang);
   void nominate(const planning::OpenTicket& ticket);
 

@@ -12,34 +12,48 @@ using planning::GangId;
 using planning::PodId;
 
 void Scheduler::Look::take_back(const planning::Plan& plan) {
-  for (const GangId gang : plan.taken_back) withdraw(gang);
+  for (const GangId gang : plan.taken_back) withdraw(gang, taken_back());
   for (const planning::Ticket& ticket : plan.tickets)
-    for (const GangId gang : ticket.withdrawn) withdraw(gang);
+    for (const GangId gang : ticket.withdrawn) withdraw(gang, taken_over_by(full_name(snapshot_.gangs[ticket.gang])));
 }
 
-void Scheduler::Look::withdraw(GangId gang) {
+void Scheduler::Look::withdraw(GangId gang, const TicketVerdict& why) {
   withdrawn_.insert(gang);
   const planning::Gang& whose = snapshot_.gangs[gang];
   const api::ObjectName name{whose.ns, allotment_name(!whose.is_plain, whose.name)};
   // Also one that is still being written: it is closed once it is there.
   model_.assume(name, {});
-  if (const api::Version allotment = view_.get(kAllotments, name)) close(allotment, kWithdrawn);
+  if (const api::Version allotment = view_.get(kAllotments, name)) close(allotment, kWithdrawn, why);
 }
 
 // The end of a ticket gives its room back at once: nothing is done for it any more, whether that is shown or not.
-void Scheduler::Look::close(const api::Version& allotment, const char* phase) {
-  if (set_status(allotment, phase)) model_.assume(allotment.header->name, {});
+void Scheduler::Look::close(const api::Version& allotment, const char* phase, const TicketVerdict& why) {
+  if (set_status(allotment, phase, why)) model_.assume(allotment.header->name, {});
 }
 
-bool Scheduler::Look::set_status(const api::Version& allotment, const char* phase) {
+bool Scheduler::Look::set_status(const api::Version& allotment, const char* phase, const TicketVerdict& why) {
+  return patch_status(
+      allotment,
+      {{"phase", phase}, {"observedGeneration", allotment.header->generation}, {"verdict", to_json(why, view_.now())}});
+}
+
+void Scheduler::Look::take_on(const api::Version& allotment) {
+  patch_status(allotment, {});
+}
+
+bool Scheduler::Look::patch_status(const api::Version& allotment, json::Object status) {
   if (!may_write(kAllotments, allotment.header->name)) return false;
-  json::Object status;
-  if (phase != nullptr) status = {{"phase", phase}, {"observedGeneration", allotment.header->generation}};
   if (scheduler_.epoch_ > 0) status["epoch"] = scheduler_.epoch_;
   json::Value body = json::Object();
   json::object_at(body, {"status"}) = std::move(status);
   outcome_.allowed_now.push_back(PatchStatus{client::target_of(kAllotments, allotment), std::move(body)});
   return true;
+}
+
+std::vector<std::string> Scheduler::Look::names_of(const std::vector<PodId>& pods) const {
+  std::vector<std::string> names;
+  for (const PodId pod : pods) names.push_back(full_name(snapshot_.pods[pod]));
+  return names;
 }
 
 // Goes on with a ticket, or clears it away when there is nobody left whose it is.
@@ -60,13 +74,10 @@ void Scheduler::Look::advance(const api::Version& allotment) {
       if (model_.assumed().contains(name)) return;  // its binding may still fail: the ticket is not over
       has_lost_a_node = true;
     }
-    return close(allotment, has_lost_a_node ? kWithdrawn : kBound);
+    return has_lost_a_node ? close(allotment, kWithdrawn, taken_back()) : close(allotment, kBound);
   }
   // One that an earlier leader wrote is taken on first: what he may still have on the way about it then fails.
-  if (facts->epoch < scheduler_.epoch_) {
-    set_status(allotment, nullptr);
-    return;
-  }
+  if (facts->epoch < scheduler_.epoch_) return take_on(allotment);
   release(allotment, gang);
 }
 
@@ -83,7 +94,7 @@ void Scheduler::Look::clear_away(const api::Version& allotment, const AllotmentF
     const api::Version pod = view_.get(kPods, {ns, place.pod});
     return pod && pod.header->uid == place.uid && is_bound(*pod.header);
   });
-  close(allotment, has_run ? kBound : kWithdrawn);
+  has_run ? close(allotment, kBound) : close(allotment, kWithdrawn, nobody_is_left());
 }
 
 // Those in the way go; when the last has gone, its pods are bound.
@@ -91,7 +102,8 @@ void Scheduler::Look::release(const api::Version& allotment, const planning::Gan
   for (const PodId victim : gang.ticket->victims) evict(allotment, gang, victim);
   if (!gang.ticket->victims.empty()) {
     const auto facts = facts_of(allotment);
-    if (!facts->is_observed || facts->phase != kReleasing) set_status(allotment, kReleasing);
+    if (!facts->is_observed || facts->phase != kReleasing)
+      set_status(allotment, kReleasing, waits_for(names_of(gang.ticket->victims)));
     return nominate(*gang.ticket);
   }
   for (const planning::OpenTicket::Place& place : gang.ticket->places)

@@ -24,9 +24,9 @@ constexpr const char* kMatchesNothing = "gangway.dev/preflight=asked";
 // What one round of questions has found out so far.
 struct Preflight::Round {
   std::size_t unanswered = 0;
-  std::set<std::string> kinds;    // not served
+  std::set<std::string> kinds;                          // not served
   std::map<std::string, std::set<std::string>> rights;  // not given: verbs by what they are for
-  std::set<std::string> silence;  // questions that were not answered, and why
+  std::set<std::string> silence;                        // questions that were not answered, and why
 
   std::vector<std::string> missing() const {
     std::vector<std::string> all;
@@ -37,9 +37,10 @@ struct Preflight::Round {
     std::vector<std::string> denied;
     for (const auto& [what, verbs] : rights) denied.push_back(fmt::format("{} {}", fmt::join(verbs, ","), what));
     if (!denied.empty())
-      all.push_back(fmt::format("rights that are not granted: {}; `kubectl apply -f deploy/rbac.yaml` grants them to "
-                                "the account kube-system/gangway-manager",
-                                fmt::join(denied, "; ")));
+      all.push_back(
+          fmt::format("rights that are not granted: {}; `kubectl apply -f deploy/rbac.yaml` grants them to "
+                      "the account kube-system/gangway-manager",
+                      fmt::join(denied, "; ")));
     return all;
   }
 };
@@ -47,7 +48,9 @@ struct Preflight::Round {
 Preflight::Preflight(client::ApiClient& client, sys::EventLoop& loop, Requirements requirements, sys::Task on_passed)
     : client_(client), loop_(loop), requirements_(std::move(requirements)), on_passed_(std::move(on_passed)) {}
 
-Preflight::~Preflight() { loop_.cancel(timer_); }
+Preflight::~Preflight() {
+  loop_.cancel(timer_);
+}
 
 void Preflight::ask() {
   auto round = std::make_shared<Round>();
@@ -80,15 +83,17 @@ void Preflight::ask_for_right(const std::shared_ptr<Round>& round, const Right& 
   request.method = client::Method::kCreate;
   request.resource = kReviews;
   request.body = json::serialize(review_of(right));
-  client_.call(std::move(request), [this, round, right, life = std::weak_ptr(life_)](const Result<api::Version>& answer) {
-    if (life.expired()) return;
-    if (!answer) {
-      round->silence.insert(answer.error().message);
-    } else if (const auto review = json::parse(*answer->json); !review || !json::bool_at(*review, {"status", "allowed"})) {
-      round->rights[object_of(right)].insert(right.verb);
-    }
-    answered(round);
-  });
+  client_.call(std::move(request),
+               [this, round, right, life = std::weak_ptr(life_)](const Result<api::Version>& answer) {
+                 if (life.expired()) return;
+                 if (!answer) {
+                   round->silence.insert(answer.error().message);
+                 } else if (const auto review = json::parse(*answer->json);
+                            !review || !json::bool_at(*review, {"status", "allowed"})) {
+                   round->rights[object_of(right)].insert(right.verb);
+                 }
+                 answered(round);
+               });
 }
 
 void Preflight::answered(const std::shared_ptr<Round>& round) {

@@ -1,4 +1,5 @@
-// Preflight: asks a cluster whether everything is there that scheduling for it takes, until it is, and says what is not.
+// Preflight: asks a cluster whether everything is there that scheduling for it takes, until it is, and says what is
+// not.
 //
 //   asking ── every kind is served, every right is given ──► done: on_passed, once
 //      ▲└── something is missing, or nobody answers: said when it changes

@@ -403,6 +403,16 @@ struct SchedulerGangTest : SchedulerTest {
                           .with(more));
   }
   static std::string priority(int value) { return R"({"spec":{"priority":)" + std::to_string(value) + "}}"; }
+  // "code: message [blockers]"
+  std::string verdict_of(bool is_group, const std::string& gang) {
+    const json::Value tree = api.tree(kAllotments, {"default", allotment_name(is_group, gang)});
+    const std::string code(json::string_at(tree, {"status", "verdict", "code"}));
+    if (code.empty()) return "none";
+    std::string blockers;
+    for (const auto& blocker : json::array_at(tree, {"status", "verdict", "blockers"}))
+      blockers += (blockers.empty() ? "" : " ") + std::string(blocker.as_string());
+    return code + ": " + std::string(json::string_at(tree, {"status", "verdict", "message"})) + " [" + blockers + "]";
+  }
   std::string phase_of(bool is_group, const std::string& gang) {
     const api::ObjectName name{"default", allotment_name(is_group, gang)};
     if (!api.objects(kAllotments).contains(name)) return "none";
@@ -550,10 +560,12 @@ TEST_F(SchedulerGangTest, PreemptsInOrder) {
   EXPECT_EQ(json::string_at(api.tree(kPods, {"default", "high"}), {"status", "nominatedNodeName"}), "n0");
   EXPECT_THAT(events(), ::testing::Contains("Normal Preempted by default/high on node n0"));
   EXPECT_EQ(phase_of(false, "high"), "Releasing");
+  EXPECT_EQ(verdict_of(false, "high"), "WaitsForVictims: pods have to end first: default/low [default/low]");
   end("low");
   EXPECT_FALSE(exists("low"));
   EXPECT_EQ(place("high"), "n0");
   EXPECT_EQ(phase_of(false, "high"), "Bound");
+  EXPECT_EQ(verdict_of(false, "high"), "none") << "it waits no more";
   EXPECT_EQ(bench.writes_when_looking_again(), 0u);
   api.remove(kPods, {"default", "high"});
   bench.loop.run_until_idle();
@@ -574,6 +586,8 @@ TEST_F(SchedulerGangTest, WhoseRoomIsTakenOverIsNominatedNoLonger) {
   bench.loop.run_until_idle();
   EXPECT_EQ(nominated("high"), "n0");
   EXPECT_EQ(nominated("mid"), "");
+  EXPECT_EQ(phase_of(false, "mid"), "Withdrawn");
+  EXPECT_EQ(verdict_of(false, "mid"), "TakenOver: its room went to default/high [default/high]");
   EXPECT_EQ(bench.writes_when_looking_again(), 0u);
   end("low");
   EXPECT_EQ(place("high"), "n0");
@@ -632,9 +646,25 @@ TEST_F(SchedulerGangTest, ATicketIsTakenBackWhenItsNodeIsCordoned) {
   bench.loop.run_until_idle();
   ASSERT_EQ(phase_of(false, "high"), "Releasing");
   api.patch(kNodes, {"", "n0"}, testing::parsed(R"({"spec":{"unschedulable":true}})"));
+  bench.loop.run_until_idle();
+  EXPECT_EQ(phase_of(false, "high"), "Withdrawn");
+  EXPECT_EQ(verdict_of(false, "high"), "TakenBack: a node that it counted on takes it no more []");
   node("n1", "{}", "1");
   bench.loop.advance(15s);
   EXPECT_EQ(place("high"), "n1");
+}
+
+TEST_F(SchedulerGangTest, OfManyVictimsAFewAreNamed) {
+  node("n0", R"({"status":{"allocatable":{"pods":"110"}}})", "12");
+  for (int i = 0; i < 12; ++i) pod("low-" + std::to_string(i), "1", kSlowToEnd);
+  start();
+  pod("high", "12", priority(10));
+  bench.loop.run_until_idle();
+  ASSERT_EQ(phase_of(false, "high"), "Releasing");
+  const json::Value ticket = api.tree(kAllotments, {"default", allotment_name(false, "high")});
+  EXPECT_EQ(json::array_at(ticket, {"status", "verdict", "blockers"}).size(), 10u);
+  EXPECT_THAT(verdict_of(false, "high"), ::testing::HasSubstr(" and 2 more"));
+  EXPECT_NE(json::string_at(ticket, {"status", "verdict", "since"}), "");
 }
 
 // Pods come and go in bad weather; whatever happens, no node ever holds more than it has.

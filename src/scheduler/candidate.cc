@@ -37,6 +37,7 @@ struct Candidate::Term {
                .mirror = mirror,
                .connect = [this](const std::string&) { return std::make_unique<Handle>(writer); },
                .scheduler_name = parts.scheduler_name,
+               .claims = volumes::ClaimBinding::kIsTold,
                .cycles = cycles.get(),
                .observer = &observer}) {}
 

@@ -345,7 +345,7 @@ void ClusterModel::update_claims(const View& view) {
   }
   for (const auto& [id, facts] : with_claims_) {
     planning::Pod& pod = snapshot_.pods[id];
-    const volumes::ClaimLimits limits = volumes::claim_limits(view, pod.ns, facts->claims, placed);
+    const volumes::ClaimLimits limits = volumes::claim_limits(view, pod.ns, facts->claims, placed, claim_binding_);
     refusals_.erase(id);
     changes_.pods[{pod.ns, pod.name}] = id;
     pod.is_gated = facts->is_gated || !limits.refusal.empty();

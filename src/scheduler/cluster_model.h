@@ -20,13 +20,15 @@
 #include "scheduler/allotment.h"
 #include "scheduler/cycle_sink.h"
 #include "scheduler/facts.h"
+#include "volumes/claim_limits.h"
 
 namespace gangway::scheduler {
 
 class ClusterModel {
  public:
   // Pods of other schedulers hold their room, and are not ours to place.
-  explicit ClusterModel(std::string scheduler_name) : scheduler_name_(std::move(scheduler_name)) {}
+  explicit ClusterModel(std::string scheduler_name, volumes::ClaimBinding claims = volumes::ClaimBinding::kFollowsPods)
+      : scheduler_name_(std::move(scheduler_name)), claim_binding_(claims) {}
 
   void touch(const client::Resource& resource, const api::ObjectName& name);
   void update(const client::View& view);
@@ -109,6 +111,7 @@ class ClusterModel {
   static std::shared_ptr<const T> one_of(Pool<T>& pool, T value);
 
   std::string scheduler_name_;
+  volumes::ClaimBinding claim_binding_;
   planning::Snapshot snapshot_;
   planning::Policies policies_;
   Limits limits_;

@@ -5,11 +5,15 @@
 #include "client/resource.h"
 #include "json/access.h"
 #include "json/value.h"
+#include "scheduler/scheduler.h"
 
 namespace gangway::scheduler {
 
 std::unique_ptr<ClusterModel> model_of(const client::View& view, const std::string& scheduler_name) {
-  auto model = std::make_unique<ClusterModel>(scheduler_name);
+  // One of a name of its own is one of several, on a server that has a volume controller of its own too.
+  const bool is_embedded = scheduler_name == Scheduler::kDefaultName;
+  auto model = std::make_unique<ClusterModel>(
+      scheduler_name, is_embedded ? volumes::ClaimBinding::kFollowsPods : volumes::ClaimBinding::kIsTold);
   for (const client::Resource& resource : {client::resources::kNodes, client::resources::kPods, kPodGroups})
     for (const auto& [name, version] : view.objects(resource).all()) model->touch(resource, name);
   model->update(view);

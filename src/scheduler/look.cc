@@ -121,7 +121,7 @@ void Scheduler::Look::bind(const api::Version& pod, const std::string& node) {
   const api::ObjectName& name = pod.header->name;
   // Where something else is being written to it, its room is kept until that is over and it can be bound.
   model_.assume(pod, node);
-  if (!may_write(kPods, name)) return;
+  if (!are_claims_told(pod, node) || !may_write(kPods, name)) return;
   Bind bind{client::target_of(kPods, pod), node};
   bind.announce.done = Emit{client::subject_of(kPods, "Pod", pod), EventType::kNormal, "Scheduled",
                             fmt::format("Successfully assigned {}/{} to {}", name.ns, name.name, node)};

@@ -59,6 +59,9 @@ class Scheduler::Look {
   planning::Plan plan_lawfully() const;
   void ask_again();
   void bind(const api::Version& pod, const std::string& node);
+  // ── claims that must be told where their pod will be (look_claims.cc) ──
+  bool are_claims_told(const api::Version& pod, const std::string& node);
+  bool is_told(const api::Version& claim, const std::string& node);
 
   // ── tickets that are open (look_tickets.cc) ──
   void take_back(const planning::Plan& plan);

@@ -79,7 +79,7 @@ std::vector<client::WatchRule> Scheduler::watches() const {
   pods.indexed_fields = {kNodeName};
   pods.indexes = {volumes::pods_by_claim()};
   client::WatchRule persistent = watch(kPersistentVolumes, somebody_waits);
-  persistent.indexes = {volumes::free_volumes_by_class()};
+  persistent.indexes = {volumes::free_volumes_by_class(), volumes::volumes_by_claim()};
   return {std::move(pods),
           watch(kNodes, changes_offer),
           watch(kPodGroups, always),

@@ -26,8 +26,9 @@ namespace gangway::scheduler {
 class Scheduler final : public client::Reconciler {
  public:
   // `sink`, where there is one, outlives it.
-  explicit Scheduler(std::string name = kDefaultName, CycleSink* sink = nullptr)
-      : name_(name), sink_(sink), model_(std::move(name)) {}
+  explicit Scheduler(std::string name = kDefaultName, CycleSink* sink = nullptr,
+                     volumes::ClaimBinding claims = volumes::ClaimBinding::kFollowsPods)
+      : name_(name), sink_(sink), claims_(claims), model_(std::move(name), claims) {}
 
   std::vector<client::WatchRule> watches() const override;
   client::Outcome reconcile(const api::ObjectKey& key, const client::View& view) const override;
@@ -51,6 +52,7 @@ class Scheduler final : public client::Reconciler {
 
   std::string name_;
   CycleSink* sink_;
+  volumes::ClaimBinding claims_;
   // Looks and the changes before them come on one loop.
   mutable ClusterModel model_;
   mutable Basis basis_;

@@ -326,6 +326,69 @@ TEST_F(SchedulerClaimTest, PodsThatShareAClaimGoToOneNode) {
   EXPECT_EQ(place("d"), "n0");
 }
 
+// Elsewhere than on the embedded server: claims are bound by somebody who must be told where.
+struct SchedulerTellsClaimsTest : SchedulerClaimTest {
+  Scheduler elsewhere{Scheduler::kDefaultName, &follower, volumes::ClaimBinding::kIsTold};
+  std::vector<std::string> writes() {
+    std::vector<std::string> all;
+    for (const auto& write : api.writes())
+      if (write.resource != kEvents)
+        all.push_back(write.resource.plural + " " + write.object.name + " " + write.subresource);
+    return all;
+  }
+  void foreign_class(const std::string& name, const std::string& more) {
+    api.create(kStorageClasses, testing::an_object("storage.k8s.io/v1", "StorageClass", "", name)
+                                    .with(R"({"volumeBindingMode":"WaitForFirstConsumer"})")
+                                    .with(more));
+  }
+};
+
+TEST_F(SchedulerTellsClaimsTest, AProvisionerIsToldTheNodeBeforeThePodGoesThere) {
+  foreign_class("csi", R"({"provisioner":"csi.example.com","allowedTopologies":[
+                           {"matchLabelExpressions":[{"key":"zone","values":["b"]}]}]})");
+  node("n0");
+  node("n1", R"({"metadata":{"labels":{"zone":"b"}}})");
+  claim("c", R"({"spec":{"storageClassName":"csi"}})");
+  pod("p", "1", using_claim("c"));
+  api.forget_calls();
+  bench.start(elsewhere);
+  EXPECT_EQ(place("p"), "n1") << "where its volumes may be made";
+  EXPECT_EQ(writes(), (std::vector<std::string>{"persistentvolumeclaims c ", "pods p binding"}));
+  EXPECT_EQ(json::string_at(api.tree(kPersistentVolumeClaims, {"default", "c"}),
+                            {"metadata", "annotations", "volume.kubernetes.io/selected-node"}),
+            "n1");
+}
+
+TEST_F(SchedulerTellsClaimsTest, AnAdministratorsVolumeIsReservedBeforeThePodGoesThere) {
+  foreign_class("disks", R"({"provisioner":"kubernetes.io/no-provisioner"})");
+  node("n0");
+  node("n1", R"({"metadata":{"labels":{"kubernetes.io/hostname":"n1"}}})");
+  api.create(kPersistentVolumes, testing::an_object("v1", "PersistentVolume", "", "v")
+                                     .with(R"({"spec":{"storageClassName":"disks","capacity":{"storage":"1Gi"},
+              "accessModes":["ReadWriteOnce"],"nodeAffinity":{"required":{"nodeSelectorTerms":[
+              {"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}}},
+              "status":{"phase":"Available"}})"));
+  claim("c", R"({"spec":{"storageClassName":"disks","accessModes":["ReadWriteOnce"],
+                         "resources":{"requests":{"storage":"1Gi"}}}})");
+  pod("p", "1", using_claim("c"));
+  api.forget_calls();
+  bench.start(elsewhere);
+  EXPECT_EQ(place("p"), "n1");
+  EXPECT_EQ(writes(), (std::vector<std::string>{"persistentvolumes v ", "pods p binding"}));
+  EXPECT_EQ(json::string_at(api.tree(kPersistentVolumes, {"", "v"}), {"spec", "claimRef", "name"}), "c");
+}
+
+TEST_F(SchedulerTellsClaimsTest, WhereAClaimWasToldToBeItsPodGoes) {
+  foreign_class("csi", R"({"provisioner":"csi.example.com"})");
+  node("n0");
+  node("n1");
+  claim("c", R"({"metadata":{"annotations":{"volume.kubernetes.io/selected-node":"n1"}},
+                 "spec":{"storageClassName":"csi"}})");
+  pod("p", "1", using_claim("c"));
+  bench.start(elsewhere);
+  EXPECT_EQ(place("p"), "n1") << "whoever told it may be gone";
+}
+
 TEST_F(SchedulerClaimTest, SaysWhatIsWrongWithAClaim) {
   storage_class("local", "Immediate");
   node("n0");

@@ -12,7 +12,7 @@ client::ControllerOptions busy_controller(std::string name) {
   return options;
 }
 
-Suite::Suite(const SuiteParts& parts) : scheduler_(parts.scheduler_name, parts.cycles) {
+Suite::Suite(const SuiteParts& parts) : scheduler_(parts.scheduler_name, parts.cycles, parts.claims) {
   members_.push_back(member(parts, busy_controller(parts.scheduler_name), scheduler_));
   members_.push_back(member(parts, {.name = kRequeueing}, requeuer_));
   members_.push_back(member(parts, {.name = kAccounting}, accountant_));

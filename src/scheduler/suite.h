@@ -27,8 +27,9 @@ struct SuiteParts {
   // The way to the API for the controller of a name.
   std::function<std::unique_ptr<client::ApiClient>(const std::string& controller)> connect;
   std::string scheduler_name = Scheduler::kDefaultName;  // whose pods are placed; also its controller's name
-  CycleSink* cycles = nullptr;                           // outlives the suite; none: nothing is recorded
-  client::ControllerObserver* observer = nullptr;        // likewise
+  volumes::ClaimBinding claims = volumes::ClaimBinding::kFollowsPods;
+  CycleSink* cycles = nullptr;                     // outlives the suite; none: nothing is recorded
+  client::ControllerObserver* observer = nullptr;  // likewise
 };
 
 class Suite {

@@ -34,6 +34,26 @@ bool has_annotation(const json::Value& tree, const char* key) {
 
 }  // namespace
 
+namespace {
+
+// Alternatives of labels with their values, which a node selector says with an operator.
+api::NodeSelector topologies_of(const json::Value& storage_class) {
+  const auto& allowed = json::array_at(storage_class, {"allowedTopologies"});
+  if (allowed.empty()) return {};
+  json::Array terms;
+  for (const json::Value& topology : allowed) {
+    json::Array labels;
+    for (const json::Value& label : json::array_at(topology, {"matchLabelExpressions"}))
+      labels.push_back(json::Object{
+          {"key", json::string_at(label, {"key"})}, {"operator", "In"}, {"values", json::array_at(label, {"values"})}});
+    terms.push_back(json::Object{{"matchExpressions", std::move(labels)}});
+  }
+  const json::Value selector = json::Object{{"nodeSelectorTerms", std::move(terms)}};
+  return api::NodeSelector::of_terms(&selector);
+}
+
+}  // namespace
+
 ClaimFacts read_claim(const api::Version& version) {
   ClaimFacts facts;
   const auto tree = json::parse(*version.json);
@@ -41,6 +61,7 @@ ClaimFacts read_claim(const api::Version& version) {
   facts.phase = text(*tree, {"status", "phase"});
   facts.volume = text(*tree, {"spec", "volumeName"});
   facts.is_bound = has_annotation(*tree, kBindCompleted);
+  facts.selected_node = text(*tree, {"metadata", "annotations", kSelectedNode});
   facts.storage_class = class_of(*tree);
   facts.modes = modes_at(*tree);
   facts.volume_mode = text(*tree, {"spec", "volumeMode"}, "Filesystem");
@@ -79,6 +100,7 @@ ClassFacts read_class(const api::Version& version) {
   facts.provisioner = text(*tree, {"provisioner"});
   facts.reclaim_policy = text(*tree, {"reclaimPolicy"}, "Delete");
   facts.waits_for_consumer = json::string_at(*tree, {"volumeBindingMode"}) == "WaitForFirstConsumer";
+  facts.nodes = topologies_of(*tree);
   return facts;
 }
 

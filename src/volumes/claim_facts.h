@@ -19,11 +19,14 @@ inline constexpr const char* kLocalProvisioner = "gangway.dev/local";
 inline constexpr const char* kBindCompleted = "pv.kubernetes.io/bind-completed";
 inline constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 inline constexpr const char* kProvisionedBy = "pv.kubernetes.io/provisioned-by";
+// How a scheduler tells whoever provisions volumes where the first pod will be.
+inline constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
 
 struct ClaimFacts {
   std::string phase;
   std::string volume;     // spec.volumeName
   bool is_bound = false;  // the annotation says that binding was completed
+  std::string selected_node;
   std::string storage_class;
   std::set<std::string> modes;
   std::string volume_mode;
@@ -57,6 +60,10 @@ struct ClassFacts {
   std::string provisioner;
   std::string reclaim_policy;
   bool waits_for_consumer = false;
+  api::NodeSelector nodes;  // allowedTopologies: where its volumes may be made
+
+  // Somebody makes volumes for it, as opposed to those that an administrator has made.
+  bool is_provisioned() const { return !provisioner.empty() && provisioner != "kubernetes.io/no-provisioner"; }
 };
 ClassFacts read_class(const api::Version& storage_class);
 

@@ -45,7 +45,8 @@ PlaceLimit where_volumes_are(const View& view, const ClaimFacts& claim) {
 }
 
 // What one claim means; false when the pod can be nowhere.
-bool judge(const View& view, const api::ObjectName& name, const PlacedClaims& placed, ClaimLimits& result) {
+bool judge(const View& view, const api::ObjectName& name, const PlacedClaims& placed, ClaimBinding binding,
+           ClaimLimits& result) {
   const auto& claims = view.objects(kPersistentVolumeClaims);
   const api::Version claim = claims.get(name);
   if (!claim || claim.header->deleting_since) {
@@ -70,8 +71,13 @@ bool judge(const View& view, const api::ObjectName& name, const PlacedClaims& pl
     result.refusal = "pod has unbound immediate PersistentVolumeClaims";
     return false;
   }
-  if (const std::string node = node_of_users(view, name, placed); !node.empty()) {
+  const bool is_told = binding == ClaimBinding::kIsTold;
+  if (is_told && !facts->selected_node.empty()) {
+    result.limits.push_back({{api::NodeSelector::of_name(facts->selected_node)}, kElsewhere});
+  } else if (const std::string node = node_of_users(view, name, placed); !node.empty()) {
     result.limits.push_back({{api::NodeSelector::of_name(node)}, kElsewhere});
+  } else if (is_told && of_class.is_provisioned()) {
+    result.limits.push_back({{of_class.nodes}, kNoVolume});
   } else if (of_class.provisioner != kLocalProvisioner) {
     result.limits.push_back(where_volumes_are(view, *facts));
   }
@@ -81,11 +87,23 @@ bool judge(const View& view, const api::ObjectName& name, const PlacedClaims& pl
 }  // namespace
 
 ClaimLimits claim_limits(const View& view, const std::string& ns, const std::vector<std::string>& claims,
-                         const PlacedClaims& placed) {
+                         const PlacedClaims& placed, ClaimBinding binding) {
   ClaimLimits result;
   for (const std::string& claim : claims)
-    if (!judge(view, {ns, claim}, placed, result)) break;
+    if (!judge(view, {ns, claim}, placed, binding, result)) break;
   return result;
+}
+
+api::Version volume_on(const View& view, const ClaimFacts& claim, const api::Header& node) {
+  api::Version best;
+  const auto& volumes = view.objects(kPersistentVolumes);
+  const auto size_of = [&](const api::Version& volume) { return volumes.facts(volume, read_volume)->size; };
+  for (const api::Version& volume : free_volumes(view, claim.storage_class)) {
+    const auto facts = volumes.facts(volume, read_volume);
+    if (!suits(claim, *facts, *volume.header) || !facts->nodes.matches(node)) continue;
+    if (!best || size_of(volume) < size_of(best)) best = volume;
+  }
+  return best;
 }
 
 }  // namespace gangway::volumes

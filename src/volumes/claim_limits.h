@@ -1,12 +1,14 @@
 // Where pods may be because of the claims that they use. Pure.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "api/node_selector.h"
 #include "client/view.h"
+#include "volumes/claim_facts.h"
 
 namespace gangway::volumes {
 
@@ -21,9 +23,14 @@ struct ClaimLimits {
   std::vector<PlaceLimit> limits;
 };
 
+// Who binds claims that wait for their first pod: somebody who looks where it is, or somebody who must be told before.
+enum class ClaimBinding : std::uint8_t { kFollowsPods, kIsTold };
+
 // `placed`: nodes that this look has given to pods, by the claims that they use.
 using PlacedClaims = std::map<api::ObjectName, std::string>;
 ClaimLimits claim_limits(const client::View& view, const std::string& ns, const std::vector<std::string>& claims,
-                         const PlacedClaims& placed);
+                         const PlacedClaims& placed, ClaimBinding binding = ClaimBinding::kFollowsPods);
+// The best volume that is nobody's and that the claim could have on a node; none is an empty version.
+api::Version volume_on(const client::View& view, const ClaimFacts& claim, const api::Header& node);
 
 }  // namespace gangway::volumes

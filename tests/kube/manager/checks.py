@@ -115,6 +115,23 @@ def what_wants_to_come_back_does(cluster: ManagedCluster) -> None:
     cluster.waits("the gang again", lambda: cluster.running() == {"low-0", "low-1"})
 
 
+def a_claim_is_told_where_its_pod_will_be(cluster: ManagedCluster) -> None:
+    pod = a_pod("reader", 1)
+    pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    cluster.creates(
+        {"kind": "StorageClass", "metadata": {"name": "made-elsewhere"}, "provisioner": "example.com/disks",
+         "volumeBindingMode": "WaitForFirstConsumer"},
+        {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+         "spec": {"storageClassName": "made-elsewhere", "accessModes": ["ReadWriteOnce"],
+                  "resources": {"requests": {"storage": "1Gi"}}}},
+        pod,
+    )  # fmt: skip
+    cluster.waits("the pod to run", lambda: cluster.running() == {"reader"})
+    claim = cluster.client.must("GET", "/api/v1/namespaces/default/persistentvolumeclaims/data")
+    selected = claim["metadata"]["annotations"]["volume.kubernetes.io/selected-node"]
+    assert selected == cluster.pod("reader")["spec"]["nodeName"], selected
+
+
 def explain_and_usage_answer(cluster: ManagedCluster) -> None:
     cluster.creates(a_pod("holder", 4), a_pod("other", 4))
     cluster.waits("a full cluster", lambda: cluster.running() == {"holder", "other"})
@@ -194,6 +211,7 @@ CHECKS: list[Callable[[ManagedCluster], None]] = [
     a_gang_starts_whole_or_not_at_all,
     the_higher_preempts_the_lower,
     what_wants_to_come_back_does,
+    a_claim_is_told_where_its_pod_will_be,
     explain_and_usage_answer,
     another_takes_over_and_finishes_what_was_begun,
     sigterm_hands_over,

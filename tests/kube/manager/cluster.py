@@ -37,6 +37,8 @@ PLURALS = {
     "CustomResourceDefinition": "apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "PodGroup": "apis/scheduling.x-k8s.io/v1alpha1/namespaces/{ns}/podgroups",
     "Pod": "api/v1/namespaces/{ns}/pods",
+    "PersistentVolumeClaim": "api/v1/namespaces/{ns}/persistentvolumeclaims",
+    "StorageClass": "apis/storage.k8s.io/v1/storageclasses",
     "PriorityClass": "apis/scheduling.k8s.io/v1/priorityclasses",
 }
 PATIENCE = 60.0

@@ -31,6 +31,7 @@ unit: deps-test
 	@cmake --preset release -DGANGWAY_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@tests/skipped.sh $(BUILD)
 
 e2e: unit
 	@tests/e2e/run.sh

@@ -12,7 +12,7 @@ if [ $# -gt 0 ]; then exec "${pytest[@]}" "$@"; fi
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 status=0
-"${pytest[@]}" -n 2 --dist loadfile --durations=15 --junit-xml="$report" || status=$?
+"${pytest[@]}" -n 2 --dist loadfile -rs --durations=15 --junit-xml="$report" || status=$?
 [ "$status" -eq 1 ] || exit "$status" # all is well, or it is not about tests that failed
 mapfile -t failed < <(/usr/bin/python3 -B e2e/failed_tests.py "$report")
 if [ ${#failed[@]} -eq 0 ] || [ ${#failed[@]} -gt 4 ]; then exit "$status"; fi

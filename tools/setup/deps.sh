@@ -6,7 +6,8 @@ set -euo pipefail
 build=(g++ cmake ninja-build make git ccache mold pkg-config
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev
   libfmt-dev libspdlog-dev prometheus-cpp-dev libexpected-dev libre2-dev zlib1g-dev python3 python3-yaml)
-test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytest python3-pytest-xdist etcd-server curl openssl)
+test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytest python3-pytest-xdist etcd-server curl openssl
+  busybox-static)
 # What `gangway agent` runs containers with; without these (or without root) pods are simulated.
 run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables dnsmasq-base procps)
 # What a kubectl is built with where the machine has none (tools/setup/kube.sh).

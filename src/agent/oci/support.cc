@@ -1,11 +1,14 @@
 #include "agent/oci/support.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <optional>
 
@@ -30,14 +33,24 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-// A runtime first takes the root directory out of the machine's view of mounts, which only a mount point lets it do.
-std::optional<std::string> root_trouble() {
-  struct statx facts = {};
-  if (::statx(AT_FDCWD, "/", AT_NO_AUTOMOUNT, STATX_TYPE, &facts) != 0) return std::nullopt;
-  const bool is_known = (facts.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
-  if (!is_known || (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0) return std::nullopt;
-  return "the root directory is no mount point, as in a chroot; `mount --bind DIR DIR` before `chroot DIR` makes it "
-         "one";
+// Whoever joins a mount namespace finds itself at that namespace's own root. In a chroot this is another one than ours:
+// runtimes cannot change it, and what is started in a running container would see all of the machine.
+bool is_in_chroot() {
+  struct stat ours = {};
+  const int mounts = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  if (mounts < 0 || ::stat("/", &ours) != 0) return false;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    struct stat root = {};
+    const bool differs = ::setns(mounts, CLONE_NEWNS) == 0 && ::stat("/", &root) == 0 &&
+                         (root.st_dev != ours.st_dev || root.st_ino != ours.st_ino);
+    ::_exit(differs ? 1 : 0);
+  }
+  ::close(mounts);
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
 std::optional<std::string> overlay_trouble(const Layout& layout) {
@@ -115,7 +128,8 @@ tl::expected<Support, Missing> probe(const std::string& data_dir) {
   if (conmon.empty()) missing.emplace_back("conmon is not installed");
   if (::geteuid() == 0) {
     const Layout layout = layout_at(data_dir);
-    if (auto trouble = root_trouble()) missing.push_back(std::move(*trouble));
+    if (is_in_chroot())
+      missing.emplace_back("this is a chroot, which containers cannot be kept in; a root made by pivot_root is fine");
     if (auto trouble = cgroup_trouble(layout, *cgroups)) missing.push_back(std::move(*trouble));
     if (auto trouble = overlay_trouble(layout)) missing.push_back(std::move(*trouble));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <utility>
 
 namespace gangway::sim {
@@ -148,7 +149,9 @@ class Machine::Face final : public agent::Runtime {
 // saves then does not count.
 class Machine::Disk final : public agent::Records {
  public:
-  Disk(testing::Simulation& simulation, testing::Faults& faults) : simulation_(simulation), faults_(faults) {}
+  using Judge = std::function<void(const agent::PodRecord&)>;
+  Disk(testing::Simulation& simulation, testing::Faults& faults, Judge judge)
+      : simulation_(simulation), faults_(faults), judge_(std::move(judge)) {}
 
   void attach(testing::SimProcess& agent) { agent_ = &agent; }
 
@@ -166,6 +169,7 @@ class Machine::Disk final : public agent::Records {
       faults_.kills("crash.agent.unsaved", *agent_, 50'000);
       return internal_error("injected: the disk is full");
     }
+    judge_(record);
     kept_[record.pod.uid] = agent::write_record(record);
     faults_.kills("crash.agent.after.save", *agent_, 5'000);
     return {};
@@ -186,6 +190,7 @@ class Machine::Disk final : public agent::Records {
 
   testing::Simulation& simulation_;
   testing::Faults& faults_;
+  const Judge judge_;
   testing::SimProcess* agent_ = nullptr;
   MonoTime full_until_;
   std::map<std::string, std::string> kept_;  // by the pod's uid
@@ -201,7 +206,7 @@ Machine::Machine(testing::Simulation& simulation, testing::Faults& faults, Runni
       faults_(faults),
       pods_(pods),
       name_(std::move(name)),
-      disk_(std::make_unique<Disk>(simulation, faults)) {
+      disk_(std::make_unique<Disk>(simulation, faults, [this](const auto& record) { judge_ends(record); })) {
   restore_power();
 }
 
@@ -272,8 +277,24 @@ void Machine::on_exit(const agent::ContainerId& container, const agent::Exit& ex
   if (node.empty()) return;
   stop_counting(node.mapped());
   exited_[container] = exit;
+  ends_[container] = exit.code;
   simulation_.note(name_, "sees the end of " + node.mapped().spec.pod.name, text_of(container));
   if (auto face = face_.lock()) (*face)->tell_exit(container, exit);
+}
+
+void Machine::judge_ends(const agent::PodRecord& record) {
+  const auto judge = [&](const std::string& name, const std::optional<agent::RunEnd>& end) {
+    if (!end || end->exit.lost) return;
+    const agent::ContainerId id{record.pod.uid, name, end->attempt};
+    const auto seen = ends_.find(id);
+    if (seen != ends_.end() && seen->second != end->exit.code)
+      verdicts_.broken(
+          fmt::format("{} ended with {}, and is written down with {}", text_of(id), seen->second, end->exit.code));
+  };
+  for (const agent::ContainerRecord& container : record.containers) {
+    judge(container.name, container.end);
+    judge(container.name, container.last);
+  }
 }
 
 agent::Found Machine::found() const {

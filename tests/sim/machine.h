@@ -3,6 +3,7 @@
 //
 // - an attempt of a container is started once, whatever dies;
 // - no GPU is given to two pods at a time;
+// - how a container ended is written down as the machine saw it, whoever was dead at the time;
 // - nothing runs under the name of a pod while an earlier pod of that name still does, here or elsewhere.
 //
 // That it runs nothing once its agent has been alone for long is seen to by Hosts, who know when it is.
@@ -68,6 +69,7 @@ class Machine final : private agent::RuntimeSink {
   void on_exit(const agent::ContainerId& container, const agent::Exit& exit) override;
   void start(const agent::ContainerSpec& spec, sys::Completion<agent::Started> done);
   void judge_start(const agent::ContainerSpec& spec);
+  void judge_ends(const agent::PodRecord& record);
   agent::Found found() const;
   void stop_counting(const Run& run);
 
@@ -77,7 +79,8 @@ class Machine final : private agent::RuntimeSink {
   const std::string name_;
   Verdicts verdicts_;
   std::unique_ptr<Disk> disk_;
-  std::set<agent::ContainerId> used_;  // every attempt that was ever started
+  std::set<agent::ContainerId> used_;       // every attempt that was ever started
+  std::map<agent::ContainerId, int> ends_;  // the exit codes of all that were ever seen to end
   unsigned boots_ = 0;
   bool power_fails_ = false;
 

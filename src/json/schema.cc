@@ -310,6 +310,8 @@ struct SchemaSet::Loader {
     } else if (key == "atomic") {
       // Not given in OpenAPI, and so nothing that map_type_given speaks of.
       if (is_true(value)) node.map_type = MapType::kAtomic;
+    } else if (key == "as-given") {
+      node.as_given = is_true(value);
     } else if (key == "micro-time") {
       node.micro_time = is_true(value);
     } else if (key == "go-type") {

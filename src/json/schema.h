@@ -76,6 +76,7 @@ struct Schema {
   const Schema* items = nullptr;
   std::vector<std::string> required;  // enforced by validate()
   std::optional<Value> default_value;
+  bool as_given = false;  // no defaults are filled in from here on: a template is stored as it was written
   std::shared_ptr<const ValueRules> rules;  // null: none
 
   // Built-in types only. A zero value is left out of the object (Go's omitempty), and counts as "not given" for

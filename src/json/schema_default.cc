@@ -119,31 +119,38 @@ void normalize_object(Object& object, const Schema& schema) {
   }
 }
 
-}  // namespace
-
-void apply_defaults(Value& value, const Schema& schema) {
+// Below a node that is kept as given nulls are dropped all the same: they are how Go programs say nothing.
+void fill_in(Value& value, const Schema& schema, bool with_defaults) {
+  with_defaults = with_defaults && !schema.as_given;
+  const auto default_of = [&](const Schema& field) { return with_defaults && field.default_value; };
   if (value.is_object()) {
     Object& object = value.get_object();
     for (auto at = object.begin(); at != object.end();) {
       const Schema* field = schema.field(at->key());
-      const bool drop = field != nullptr && at->value().is_null() && !field->nullable && !field->default_value;
+      const bool drop = field != nullptr && at->value().is_null() && !field->nullable && !default_of(*field);
       at = drop ? object.stable_erase(at) : std::next(at);
     }
-    add_missing(object, schema);
+    if (with_defaults) add_missing(object, schema);
     for (auto& [key, child] : object) {
       const Schema* field = schema.field(key);
       if (field == nullptr) continue;
-      if (field == schema.additional && child.is_null() && !field->nullable && field->default_value) {
+      if (field == schema.additional && child.is_null() && !field->nullable && default_of(*field)) {
         child = *field->default_value;
       }
-      apply_defaults(child, *field);
+      fill_in(child, *field, with_defaults);
     }
   } else if (value.is_array() && schema.items != nullptr) {
     for (Value& item : value.get_array()) {
-      if (item.is_null() && !schema.items->nullable && schema.items->default_value) item = *schema.items->default_value;
-      apply_defaults(item, *schema.items);
+      if (item.is_null() && !schema.items->nullable && default_of(*schema.items)) item = *schema.items->default_value;
+      fill_in(item, *schema.items, with_defaults);
     }
   }
+}
+
+}  // namespace
+
+void apply_defaults(Value& value, const Schema& schema) {
+  fill_in(value, schema, true);
 }
 
 void normalize(Value& value, const Schema& schema) {

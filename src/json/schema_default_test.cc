@@ -47,6 +47,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"null_nullable", R"({"type": "string", "default": "d", "nullable": true})", R"({"f": null})",
              R"({"f": null})"},
         Case{"null_dropped", R"({"type": "string"})", R"({"f": null, "g": null})", R"({"g": null})"},
+        Case{"not_below_what_is_kept_as_given",
+             R"({"type": "object", "x-gangway-as-given": true, "properties": {
+                 "x": {"type": "string", "default": "d"},
+                 "in": {"type": "object", "properties": {"y": {"type": "integer", "default": 1}}}}})",
+             R"({"f": {"x": null, "in": {}}})", R"({"f": {"in": {}}})"},
         Case{"not_in_missing_object", kInner, "{}", "{}"},
         Case{"in_existing_object", kInner, R"({"f": {}})", R"({"f": {"x": "d"}})"},
         Case{"in_default_object",

@@ -101,8 +101,8 @@ std::string_view type_name(Type type) {
   return "";
 }
 
-bool has_type(const Value& value, Type type) {
-  switch (type) {
+bool has_type(const Value& value, const Schema& schema) {
+  switch (schema.type) {
     case Type::kAny:
       return true;
     case Type::kObject:
@@ -110,7 +110,8 @@ bool has_type(const Value& value, Type type) {
     case Type::kArray:
       return value.is_array();
     case Type::kString:
-      return value.is_string();
+      // A quantity of a built-in type, below a custom kind's pod template, may be written as a number.
+      return value.is_string() || (value.is_number() && schema.format == "quantity" && !schema.name.empty());
     case Type::kInteger:
       return is_whole(value);
     case Type::kNumber:
@@ -159,7 +160,7 @@ class Validator {
   void walk(const Value& value, const Schema& schema, const PathFrame& path, const Value* old) {
     if (old != nullptr && *old == value) return;
     if (value.is_null() && (schema.nullable || dialect_ == Dialect::kBuiltin)) return;
-    const bool typed = has_type(value, schema.type);
+    const bool typed = has_type(value, schema);
     if (!typed) wrong_type(value, schema, path);
     if (typed) {
       if (value.is_object()) walk_object(value, schema, path, old);

@@ -9,7 +9,7 @@ KEYWORDS = set(
     x-kubernetes-list-type x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-patch-merge-key
     x-kubernetes-patch-strategy x-kubernetes-preserve-unknown-fields x-kubernetes-int-or-string
     x-kubernetes-embedded-resource x-kubernetes-validations
-    x-gangway-atomic x-gangway-doc-enum x-gangway-doc-required x-gangway-empty x-gangway-pointer x-gangway-micro-time
+    x-gangway-as-given x-gangway-atomic x-gangway-doc-enum x-gangway-doc-required x-gangway-empty x-gangway-pointer x-gangway-micro-time
     x-gangway-go-type x-gangway-protobuf x-gangway-protobuf-union""".split()
 )
 

@@ -26,6 +26,7 @@ from kind_files import files_of, kind_files
 
 REF = "#/components/schemas/"
 OURS = "#/definitions/"
+HEADER = "# Written by tools/kinds/import_openapi.py; edit kinds/rules and kinds/texts instead.\n"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 # Types that every server needs whatever kinds it has.
 ALWAYS = [META + name for name in ("ObjectMeta", "ListMeta", "Status", "DeleteOptions", "LabelSelector", "WatchEvent")]
@@ -232,9 +233,14 @@ def load_server(url, token, save):
     return documents
 
 
+def is_imported(path):
+    """Others are written by hand, for kinds that no kube-apiserver has."""
+    return path.read_text().startswith(HEADER)
+
+
 def load_definitions(kinds):
     found = {}
-    for path in files_of(kinds, "definitions"):
+    for path in filter(is_imported, files_of(kinds, "definitions")):
         found.update(yaml.safe_load(path.read_text()))
     return found
 
@@ -244,8 +250,12 @@ def import_definitions(documents, kinds, go_facts):
     for document in documents.values():
         schemas.update(document.get("components", {}).get("schemas", {}))
     roots = list(ALWAYS)
-    for path in kind_files(kinds):
-        roots.extend(references(yaml.safe_load(path.read_text())))
+    own = {}
+    for path in files_of(kinds, "definitions"):
+        if not is_imported(path):
+            own.update(yaml.safe_load(path.read_text()))
+    for document in [own, *(yaml.safe_load(path.read_text()) for path in kind_files(kinds))]:
+        roots.extend(name for name in references(document) if name not in own)
     return closure(roots, schemas, go_facts)
 
 
@@ -278,8 +288,7 @@ def main():
     target = args.kinds / "definitions"
     target.mkdir(exist_ok=True)
     for name, lines in files.items():
-        text = "# Written by tools/kinds/import_openapi.py; edit kinds/rules and kinds/texts instead.\n"
-        (target / f"{name}.yaml").write_text(text + "\n".join(lines) + "\n")
+        (target / f"{name}.yaml").write_text(HEADER + "\n".join(lines) + "\n")
     print(f"{len(found)} definitions in {len(files)} files")
 
 

@@ -4,7 +4,7 @@
 # DEPS are the other folders it may include: the link line is the first guard of the layers, tools/check_layers.py
 # the second.
 # The folders that stand on json and so on the headers of cmake/pch.h.
-set(GANGWAY_WITH_JSON json api store client volumes apiserver controllers scheduler agent embedded testing cli)
+set(GANGWAY_WITH_JSON json api store client volumes apiserver controllers jobs scheduler agent embedded testing cli)
 
 function(gangway_precompile target name)
   if(name IN_LIST GANGWAY_WITH_JSON)

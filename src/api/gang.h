@@ -1,7 +1,10 @@
 // What pods and PodGroups say about how they want to be scheduled, beyond what Kubernetes has fields for.
 #pragma once
 
+#include <optional>
 #include <string_view>
+
+#include "json/value.h"
 
 namespace gangway::api {
 
@@ -12,7 +15,14 @@ inline constexpr std::string_view kPodGroupLabel = "scheduling.x-k8s.io/pod-grou
 // As older tools write it; no PodGroup stands behind that name.
 inline constexpr std::string_view kOldPodGroupLabel = "pod-group.scheduling.sigs.k8s.io/name";
 
-// Annotations of a PodGroup, and of a pod that belongs to none.
+// On a job: "true" or "false", where it is not to be as its kind has it: whether its pods are one gang.
+inline constexpr std::string_view kGang = "gangway.dev/gang";
+// What a job says by it; nothing when it leaves that to its kind.
+std::optional<bool> gang_choice(const json::Value& job);
+// On a job: where its program keeps its checkpoints. Its containers have it as CHECKPOINT_DIR.
+inline constexpr std::string_view kCheckpointDir = "gangway.dev/checkpoint-dir";
+
+// Annotations of a PodGroup, and of a pod that belongs to none; a job's PodGroup has those of the job.
 inline constexpr std::string_view kOnPreempt = "gangway.dev/on-preempt";                // Fail, Requeue or Shrink
 inline constexpr std::string_view kMinRuntime = "gangway.dev/min-runtime";              // "10m"; may be 0
 inline constexpr std::string_view kMaxPreemptions = "gangway.dev/max-preemptions";      // an hour; may be 0
@@ -21,7 +31,7 @@ inline constexpr std::string_view kExpectedDuration = "gangway.dev/expected-dura
 // Of a PodGroup only: how many members it would like. Above spec.minMember it is elastic.
 inline constexpr std::string_view kMaxMembers = "gangway.dev/max-members";
 
-// On a pod that was preempted and made again: which attempt it is, from 2 on.
+// On a pod that was preempted and made again, or made again with all of its job: which attempt it is, from 2 on.
 inline constexpr std::string_view kAttempt = "gangway.dev/attempt";
 // On what asks for GPUs: the user who made it. An embedded server writes it, and lets nobody else do so.
 inline constexpr std::string_view kCreatedBy = "gangway.dev/created-by";

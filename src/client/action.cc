@@ -51,4 +51,8 @@ std::string generated_name(std::string_view base, std::string_view owner_uid, st
   return name + "-" + hash;
 }
 
+std::string allotment_name(bool is_group, std::string_view gang) {
+  return generated_name(gang, is_group ? "group" : "pod", "allotment", 0, 0, 253);
+}
+
 }  // namespace gangway::client

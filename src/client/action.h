@@ -122,5 +122,7 @@ Announcement take_announcement(Action& action);
 // arguments give the same name in every process and every version; `base` is shortened to fit `max_length`.
 std::string generated_name(std::string_view base, std::string_view owner_uid, std::string_view role,
                            std::uint64_t index, std::uint64_t attempt, std::size_t max_length = 63);
+// Of the Allotment that grants to a gang: one each, for a PodGroup or a pod that belongs to none.
+std::string allotment_name(bool is_group, std::string_view gang);
 
 }  // namespace gangway::client

@@ -38,6 +38,8 @@ inline const Resource kDisruptionBudgets{"policy", "v1", "poddisruptionbudgets"}
 inline const Resource kEndpointSlices{"discovery.k8s.io", "v1", "endpointslices"};
 inline const Resource kLeases{"coordination.k8s.io", "v1", "leases"};
 inline const Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses"};
+inline const Resource kPodGroups{"scheduling.x-k8s.io", "v1alpha1", "podgroups"};
+inline const Resource kAllotments{"gangway.dev", "v1alpha1", "allotments"};
 inline const Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles"};
 
 }  // namespace resources

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "api/gang.h"
 #include "api/owner.h"
+#include "controllers/job_gang.h"
 #include "controllers/pod_names.h"
 #include "controllers/pod_ranking.h"
 
@@ -169,6 +171,7 @@ json::Value job_pod(const JobState& job, const std::string& name) {
   json::Array& list = finalizers.get_array();
   if (std::find(list.begin(), list.end(), json::Value(kTrackingFinalizer)) == list.end())
     list.push_back(json::Value(kTrackingFinalizer));
+  if (is_gang(job.tree)) json::object_at(pod, {"metadata", "labels"})[api::kPodGroupLabel] = header.name.name;
   return pod;
 }
 

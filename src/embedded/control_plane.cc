@@ -28,6 +28,10 @@
 #include "controllers/stateful_set.h"
 #include "controllers/taint_eviction.h"
 #include "controllers/ttl_after_finished.h"
+#include "jobs/batch_gangs.h"
+#include "jobs/kubeflow_controller.h"
+#include "jobs/pytorch_job.h"
+#include "jobs/tf_job.h"
 #include "scheduler/suite.h"
 #include "sys/log.h"
 
@@ -151,8 +155,11 @@ struct ControlPlane::Members {
     add_workload("deployment-controller", deployments);
     add_workload("replicaset-controller", replica_sets);
     add_workload("statefulset-controller", stateful_sets);
-    add_workload("job-controller", jobs);
+    add_workload("job-controller", batch_jobs);
     add("ttl-after-finished-controller", finished_jobs);
+    add("job-gang-controller", batch_gangs);
+    add_training("pytorchjob-controller", pytorch_jobs);
+    add_training("tfjob-controller", tf_jobs);
     add("endpoint-controller", endpoints, nullptr, {.is_busy = true});
     add("endpointslice-controller", slices, nullptr, {.is_busy = true});
     add("pod-garbage-collector", pod_gc);
@@ -211,6 +218,16 @@ struct ControlPlane::Members {
     running.push_back(std::move(entry));
   }
 
+  // A job makes its pods at once, and looks at them again at each of their steps.
+  void add_training(const std::string& name, const client::Reconciler& reconciler) {
+    Running entry;
+    entry.client = parts.connect(controller_user(name));
+    client::ControllerOptions options;
+    options.name = name;
+    options.restless_looks = 64;
+    keep(std::move(entry), reconciler, std::move(options), nullptr);
+  }
+
   ControlPlaneParts parts;
   std::unique_ptr<client::ApiClient> reader;
   client::Mirror mirror;
@@ -229,8 +246,11 @@ struct ControlPlane::Members {
   controllers::DeploymentController deployments;
   controllers::ReplicaSetController replica_sets;
   controllers::StatefulSetController stateful_sets;
-  controllers::JobController jobs;
+  controllers::JobController batch_jobs;
   controllers::TtlAfterFinished finished_jobs;
+  jobs::BatchGangs batch_gangs;
+  jobs::KubeflowController pytorch_jobs{jobs::pytorch_rules()};
+  jobs::KubeflowController tf_jobs{jobs::tf_rules()};
   controllers::EndpointsController endpoints;
   controllers::EndpointSliceController slices;
   controllers::PodGc pod_gc;

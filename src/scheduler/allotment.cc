@@ -85,10 +85,6 @@ client::KeyIndex allotments_by_victim() {
           }};
 }
 
-std::string allotment_name(bool is_group, const std::string& gang) {
-  return client::generated_name(gang, is_group ? "group" : "pod", "allotment", 0, 0, 253);
-}
-
 std::string grant_key(const api::Header& allotment) {
   return fmt::format("{}/{} {}", allotment.name.ns, allotment.name.name, allotment.generation);
 }

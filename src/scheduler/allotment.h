@@ -15,15 +15,17 @@
 
 #include "api/object.h"
 #include "base/time.h"
+#include "client/action.h"
 #include "client/api_client.h"
 #include "client/object_cache.h"
+#include "client/resource.h"
 #include "json/value.h"
 #include "planning/plan.h"
 
 namespace gangway::scheduler {
 
-inline const client::Resource kAllotments{"gangway.dev", "v1alpha1", "allotments"};
-inline const client::Resource kPodGroups{"scheduling.x-k8s.io", "v1alpha1", "podgroups"};
+using client::resources::kAllotments;
+using client::resources::kPodGroups;
 inline const client::Resource kConfigurations{"gangway.dev", "v1alpha1", "configurations"};
 inline const client::Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses"};
 
@@ -63,8 +65,7 @@ AllotmentFacts read_grant(const json::Value& allotment);
 // Finds Allotments by the uids of their victims.
 client::KeyIndex allotments_by_victim();
 
-// Deterministic: one a gang.
-std::string allotment_name(bool is_group, const std::string& gang);
+using client::allotment_name;
 
 // What identifies one grant: the Allotment and its generation.
 std::string grant_key(const api::Header& allotment);

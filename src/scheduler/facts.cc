@@ -7,6 +7,7 @@
 
 #include "api/conditions.h"
 #include "api/gang.h"
+#include "api/kubeflow.h"
 #include "api/taints.h"
 #include "json/access.h"
 #include "json/value.h"
@@ -71,10 +72,13 @@ Wishes read_wishes(const json::Value& object) {
 
 // The chief first, then by index; 1 for pods that say nothing.
 std::int64_t rank_of(const api::Header& pod) {
-  const std::string_view role = pod.label("training.kubeflow.org/replica-type");
+  const std::string_view role = pod.label(api::kReplicaTypeLabel);
   if (role == "master" || role == "chief" || role == "launcher") return 0;
-  for (const char* label : {"training.kubeflow.org/replica-index", "batch.kubernetes.io/job-completion-index",
-                            "apps.kubernetes.io/pod-index"}) {
+  // Of a job without one of these, the worker that the others meet at.
+  if (pod.label(api::kJobRoleLabel) == "master") return 0;
+  for (const std::string_view label :
+       {api::kReplicaIndexLabel, std::string_view("batch.kubernetes.io/job-completion-index"),
+        std::string_view("apps.kubernetes.io/pod-index")}) {
     if (const auto index = whole_number(pod.label(label))) return *index + (role.empty() ? 0 : 1);
   }
   return 1;

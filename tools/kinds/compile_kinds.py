@@ -20,7 +20,7 @@ from pure_crds import as_yaml, own_crds
 VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 SPEC_KEYS = {
     "group", "names", "scope", "versions", "x-gangway-dialect", "x-gangway-verbs", "x-gangway-stored",
-    "x-gangway-durability", "x-gangway-storage",
+    "x-gangway-durability", "x-gangway-storage", "x-gangway-crd",
 }  # fmt: skip
 VERSION_KEYS = {
     "name", "served", "storage", "deprecated", "deprecationWarning", "schema", "subresources",

@@ -13,8 +13,10 @@ OWN_KEYS = "x-gangway-"
 
 
 def is_own(document):
-    """Kinds of Kubernetes itself say x-gangway-dialect: builtin; every Kubernetes has those."""
-    return document.get("spec", {}).get("x-gangway-dialect", "crd") == "crd"
+    """Kinds of Kubernetes itself say x-gangway-dialect: builtin; every Kubernetes has those. Kinds of other makers say
+    x-gangway-crd: false; where those are in use, their makers have installed them."""
+    spec = document.get("spec", {})
+    return spec.get("x-gangway-dialect", "crd") == "crd" and spec.get("x-gangway-crd", True)
 
 
 def pure(value, problems):

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "api/gang.h"
+#include "api/kubeflow.h"
 #include "apiserver/registry.h"
+#include "apiserver/strategies/kubeflow_jobs.h"
 #include "apiserver/strategies/review.h"
 
 namespace gangway::apiserver {
@@ -24,9 +26,15 @@ bool asks_for_gpus(const Field& pod_spec) {
   return false;
 }
 
-// A pod, or what makes pods.
-bool asks_for_gpus_at_all(const Field& object) {
-  return asks_for_gpus(object["spec"]) || asks_for_gpus(object["spec"]["template"]["spec"]);
+// A pod, or what makes pods: of one template, or of one for each type of replicas.
+bool asks_for_gpus_at_all(const Review& review, const Field& object) {
+  const auto spec = object["spec"];
+  if (asks_for_gpus(spec) || asks_for_gpus(spec["template"]["spec"])) return true;
+  const api::KubeflowKind* kind = kubeflow_kind_of(review.kind);
+  if (kind == nullptr) return false;
+  const auto types = spec[kind->replica_specs].entries();
+  return std::any_of(types.begin(), types.end(),
+                     [](const auto& entry) { return asks_for_gpus(entry.second["template"]["spec"]); });
 }
 
 bool acts_for_others(const UserInfo& user) {
@@ -65,7 +73,7 @@ std::string creator_of(Review& review) {
     const std::string before = creator_in(*review.old);
     if (!before.empty() || !review.subresource.empty()) return before;
   }
-  if (!asks_for_gpus_at_all(new_object(review))) return {};
+  if (!asks_for_gpus_at_all(review, new_object(review))) return {};
   if (!acts_for_others(review.facts.user)) return review.facts.user.name;
   if (const json::Value* owner = controller_in(review.object)) return creator_of_owner(review, *owner);
   return review.old ? std::string() : creator_in(review.object);

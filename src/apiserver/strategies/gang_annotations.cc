@@ -126,4 +126,18 @@ void check_pod_annotations(const Field& pod, const Field& before) {
   }
 }
 
+void check_job_annotations(const Field& job, const Field& before, bool is_elastic) {
+  if (!job || !has_ours(*job.value())) return;
+  auto annotations = job["metadata"]["annotations"];
+  if (before && annotations.same_as(before["metadata"]["annotations"]) && job["spec"].same_as(before["spec"])) return;
+  check_each(annotations);
+  annotations.key(api::kGang).one_of({"true", "false"});
+  auto folder = annotations.key(api::kCheckpointDir);
+  if (folder && !folder.text().starts_with("/")) folder.invalid("must be an absolute path");
+  auto on_preempt = annotations.key(api::kOnPreempt);
+  if (on_preempt.text() == "Shrink" && !is_elastic) {
+    on_preempt.invalid("Shrink needs an elastic job, one that goes on with fewer pods than it would like");
+  }
+}
+
 }  // namespace gangway::apiserver

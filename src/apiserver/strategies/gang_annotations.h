@@ -12,4 +12,7 @@ void check_group_annotations(const Field& group, const Field& before);
 // Of a pod that belongs to a group, the group decides; what the pod says has only to be well-formed.
 void check_pod_annotations(const Field& pod, const Field& before);
 
+// Of a job, whose PodGroup they are copied to. `is_elastic`: it can go on with fewer pods than it would like.
+void check_job_annotations(const Field& job, const Field& before, bool is_elastic);
+
 }  // namespace gangway::apiserver

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "apiserver/strategies/creator.h"
+#include "apiserver/strategies/gang_annotations.h"
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/pod_warnings.h"
@@ -267,6 +268,7 @@ void validate(Review& review) {
   }
   if (!review.old && !selects_by_hand(review.object)) check_generated(job);
   check_spec(job["spec"]);
+  check_job_annotations(job, old_object(review), false);
   warn_about_template(review);
   if (!review.old) return check_pod_names(job);
   check_update(job, old_object(review));

@@ -23,6 +23,7 @@ const Strategy& node_strategy();
 const Strategy& pod_group_strategy();
 const Strategy& pod_strategy();
 const Strategy& priority_class_strategy();
+const Strategy& pytorch_job_strategy();
 const Strategy& replica_set_strategy();
 const Strategy& role_binding_strategy();
 const Strategy& role_strategy();
@@ -31,6 +32,7 @@ const Strategy& service_account_strategy();
 const Strategy& service_strategy();
 const Strategy& stateful_set_strategy();
 const Strategy& storage_class_strategy();
+const Strategy& tf_job_strategy();
 const Strategy& volume_claim_strategy();
 const Strategy& volume_strategy();
 

@@ -1,0 +1,230 @@
+#include "jobs/kubeflow_look.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "client/resource.h"
+#include "jobs/kubeflow_status.h"
+#include "jobs/preemption.h"
+#include "jobs/replica_objects.h"
+
+namespace gangway::jobs {
+namespace {
+
+using client::EventType;
+using client::Outcome;
+using client::View;
+
+// From this exit code on (128 and a signal) ExitCode tries again.
+constexpr std::int64_t kLowestRetryable = 128;
+constexpr const char* kBackoffLimit = "BackoffLimitExceeded";
+constexpr const char* kDeadline = "DeadlineExceeded";
+
+class Look {
+ public:
+  Look(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const View& view)
+      : job_(job), pods_(pods), view_(view), status_(job, view.now()), objects_(job, pods, view) {}
+
+  Outcome run() {
+    if (status_.conditions().is_over()) {
+      clean_up();
+    } else {
+      begin();
+      if (job_.policy.is_suspended) {
+        hold();
+      } else {
+        go_on();
+      }
+    }
+    for (client::Action& action : status_.write()) outcome_.allowed_now.push_back(std::move(action));
+    for (client::Action& action : objects_.actions()) outcome_.allowed_now.push_back(std::move(action));
+    return std::move(outcome_);
+  }
+
+ private:
+  std::string_view kind() const { return job_.rules.kind.kind; }
+
+  // ── not over ──
+
+  void begin() {
+    if (!status_.conditions().has(kJobCreated)) {
+      status_.set(kJobCreated, fmt::format("{} {} is created.", kind(), job_.name()));
+      for (const ReplicaSpec& spec : job_.replicas) warn_about(spec);
+    }
+    if (job_.policy.is_suspended) return;
+    if (status_.conditions().is_true(kJobSuspended)) {
+      status_.set(kJobSuspended, false, "Resumed", fmt::format("{} {} is resumed.", kind(), job_.name()));
+      status_.record.started = view_.now();
+    }
+    if (!status_.record.started) status_.record.started = view_.now();
+  }
+
+  void warn_about(const ReplicaSpec& spec) {
+    if (json::string_at(spec.pod_template, {"spec", "restartPolicy"}).empty()) return;
+    status_.tell(
+        EventType::kWarning, "SetPodTemplateRestartPolicy",
+        fmt::format("Restart policy in pod template of {} will be overwritten by that of the replica type", spec.type));
+  }
+
+  void hold() {
+    const std::string message = fmt::format("{} {} is suspended.", kind(), job_.name());
+    const bool is_news = !status_.conditions().is_true(kJobSuspended);
+    if (status_.conditions().is_true(kJobRunning)) status_.set(kJobRunning, false, "Suspended", message);
+    status_.set(kJobSuspended, message);
+    // What runs now is not part of what will run then.
+    if (is_news && job_.record.started) ++status_.record.attempt;
+    status_.count({});
+    objects_.remove_all();
+  }
+
+  void go_on() {
+    if (const auto displaced = displacement_of(job_, pods_, view_)) return queue_again(*displaced);
+    goes_on_without_ = goes_on_without_lost(job_, pods_);
+    count_restarts();
+    const Tallies tallies = tally();
+    status_.count(tallies);
+    check_limits();
+    if (!status_.conditions().is_over()) judge(tallies);
+    if (status_.conditions().is_over()) return status_.end();
+    std::int64_t succeeded = 0;
+    for (const auto& [type, counts] : tallies) succeeded += counts.succeeded;
+    objects_.keep(succeeded);
+  }
+
+  // The next attempt is on record before anything is done about it. Then what is left of this one goes, if it does not
+  // go already, and the pods of the next are made: see ReplicaObjects.
+  void queue_again(const Displacement& displaced) {
+    ++status_.record.attempt;
+    status_.record.queued_again = view_.now();
+    status_.record.replaced.clear();
+    const std::string by = displaced.by.empty() ? "somebody of higher priority" : displaced.by;
+    status_.set(kJobRestarting, true, "Preempted",
+                fmt::format("{} {} was preempted by {} and is queued again as attempt {}.", kind(), job_.name(), by,
+                            status_.record.attempt));
+    status_.count({});
+  }
+
+  Tallies tally() const {
+    Tallies tallies;
+    for (const ReplicaSpec& spec : job_.replicas) tallies[spec.type];
+    for (const ReplicaPod& pod : pods_) {
+      if (!has_a_part(job_, pod) || is_forgiven(job_, pod, goes_on_without_)) continue;
+      ReplicaTally& counts = tallies.find(pod.spec->type)->second;
+      if (pod.has_succeeded()) {
+        ++counts.succeeded;
+        counts.has_first_succeeded = counts.has_first_succeeded || pod.index == 0;
+      } else if (pod.has_failed() || (pod.is_running() && pod.is_terminating())) {
+        ++counts.failed;
+        if (pod.has_failed() && status_.record.replaced.contains(pod.header().uid)) ++counts.replacing;
+      } else if (pod.is_running()) {
+        ++counts.active;
+      }
+    }
+    return tallies;
+  }
+
+  // Pods that are to be replaced are counted once, before they are deleted; those that have gone are forgotten.
+  void count_restarts() {
+    std::set<std::string> there;
+    for (const ReplicaPod& pod : pods_) there.insert(pod.header().uid);
+    std::erase_if(status_.record.replaced, [&](const std::string& uid) { return !there.contains(uid); });
+    for (const ReplicaPod& pod : pods_) {
+      if (!has_a_part(job_, pod) || status_.record.replaced.contains(pod.header().uid)) continue;
+      if (pod.has_failed()) {
+        take_failure(pod);
+      } else if (pod.is_running() && pod.is_terminating() && !pod.is_preempted() &&
+                 pod.spec->restart != RestartPolicy::kNever) {
+        count_restart(pod);
+      }
+    }
+  }
+
+  void count_restart(const ReplicaPod& pod) {
+    status_.record.replaced.insert(pod.header().uid);
+    ++status_.record.restarts;
+  }
+
+  void take_failure(const ReplicaPod& pod) {
+    const auto code = exit_code(job_, pod);
+    if (code)
+      status_.tell(EventType::kNormal, "ExitedWithCode",
+                   fmt::format("Pod: {}.{} exited with code {}", job_.ns(), pod.header().name.name, *code));
+    const std::string& type = pod.spec->type;
+    if (pod.spec->restart == RestartPolicy::kNever) return;
+    // One that could not say how it ended was taken away, and is worth another try.
+    if (pod.spec->restart == RestartPolicy::kExitCode && code && *code < kLowestRetryable) {
+      status_.set(kJobFailed,
+                  fmt::format("job \"{}\" is failing because \"{}\" replica(s) failed.", job_.name(), type));
+      return;
+    }
+    if (pod.is_preempted()) {
+      status_.record.replaced.insert(pod.header().uid);
+    } else {
+      count_restart(pod);
+    }
+    status_.set(kJobRestarting, fmt::format("job {} is restarting because {} replica(s) failed.", job_.name(), type));
+  }
+
+  void check_limits() {
+    if (const auto& limit = job_.policy.backoff_limit; limit && restarts() >= std::max<std::int64_t>(1, *limit))
+      return fail_by(kBackoffLimit, "it has reached the specified backoff limit");
+    if (!job_.policy.deadline) return;
+    const WallTime due = *status_.record.started + *job_.policy.deadline;
+    if (due <= view_.now()) return fail_by(kDeadline, "it was active longer than specified deadline");
+    outcome_.look_again(due);
+  }
+
+  // In place, and with new pods.
+  std::int64_t restarts() const {
+    std::int64_t sum = status_.record.restarts;
+    for (const ReplicaPod& pod : pods_)
+      if (has_a_part(job_, pod) && pod.is_running() && pod.spec->restart != RestartPolicy::kNever)
+        sum += pod.facts->restarts;
+    return sum;
+  }
+
+  void fail_by(const char* limit, const char* why) {
+    if (status_.conditions().is_over()) return;
+    status_.record.ended_by = limit;
+    status_.set(kJobFailed, fmt::format("Job {} has failed because {}", job_.name(), why));
+  }
+
+  void judge(const Tallies& tallies) {
+    for (const Finding& finding : job_.rules.judge(job_, tallies)) status_.set(finding.type, finding.message);
+  }
+
+  // ── over ──
+
+  void clean_up() {
+    if (status_.conditions().is_true(kJobSucceeded)) status_.settle_success();
+    // Who ran into a limit was not over when its pods had to go, so that the policy does not hold for them.
+    objects_.clean_up(job_.record.ended_by.empty() ? job_.policy.clean : CleanPods::kAll);
+    if (!job_.policy.time_to_live || !job_.record.completed || job_.policy.is_suspended) return;
+    const WallTime due = *job_.record.completed + *job_.policy.time_to_live;
+    if (due > view_.now()) return outcome_.look_again(due);
+    // The revision too: whoever has just made the time longer is heard.
+    client::Delete action{client::target_of(job_.rules.resource, job_.version), client::Propagation::kBackground};
+    action.announce.done =
+        client::Emit{job_.owner().subject(), EventType::kNormal, "SuccessfulDeletePod", "Deleted job: " + job_.name()};
+    outcome_.allowed_now.push_back(std::move(action));
+  }
+
+  const KubeflowJob& job_;
+  const std::vector<ReplicaPod>& pods_;
+  const View& view_;
+  KubeflowStatus status_;
+  ReplicaObjects objects_;
+  Outcome outcome_;
+  bool goes_on_without_ = false;
+};
+
+}  // namespace
+
+Outcome look_at(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const View& view) {
+  return Look(job, pods, view).run();
+}
+
+}  // namespace gangway::jobs

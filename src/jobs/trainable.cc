@@ -1,0 +1,87 @@
+#include "jobs/trainable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/pod_phase.h"
+
+namespace gangway::jobs {
+namespace {
+
+json::Value patch_at(const std::vector<std::string>& path, json::Value value) {
+  for (auto step = path.rbegin(); step != path.rend(); ++step) value = json::Object{{*step, std::move(value)}};
+  return value;
+}
+
+}  // namespace
+
+std::string_view to_text(Phase phase) {
+  switch (phase) {
+    case Phase::kSuspended:
+      return "Suspended";
+    case Phase::kQueued:
+      return "Queued";
+    case Phase::kStarting:
+      return "Starting";
+    case Phase::kRunning:
+      return "Running";
+    case Phase::kRestarting:
+      return "Restarting";
+    case Phase::kSucceeded:
+      return "Succeeded";
+    case Phase::kFailed:
+      return "Failed";
+  }
+  return "";
+}
+
+const ReplicaSet* Trainable::find(std::string_view role) const {
+  const auto found = std::find_if(replicas.begin(), replicas.end(), [&](const auto& set) { return set.role == role; });
+  return found == replicas.end() ? nullptr : &*found;
+}
+
+std::int64_t Trainable::wish() const {
+  std::int64_t sum = 0;
+  for (const ReplicaSet& set : replicas) sum += set.wish;
+  return sum;
+}
+
+std::int64_t Trainable::granted() const {
+  std::int64_t sum = 0;
+  for (const ReplicaSet& set : replicas) sum += set.granted;
+  return sum;
+}
+
+Offer Trainable::offer() const {
+  Offer offer{.suspend = !suspend_at.empty() && !is_suspended && !is_over(), .when_preempted = on_preempt};
+  if (is_over() || is_suspended) return offer;
+  for (const ReplicaSet& set : replicas)
+    if (set.is_elastic()) offer.shrink_by += std::max<std::int64_t>(0, set.granted - set.minimum);
+  return offer;
+}
+
+Result<json::Value> Trainable::suspend(bool suspended) const {
+  if (suspend_at.empty()) return bad_request(fmt::format("a {} cannot be suspended", kind));
+  if (is_over()) return bad_request(fmt::format("{} {}/{} has finished", kind, name.ns, name.name));
+  return patch_at(suspend_at, suspended);
+}
+
+Result<json::Value> Trainable::resize(std::string_view role, std::int64_t count) const {
+  const ReplicaSet* set = find(role);
+  if (set == nullptr) return bad_request(fmt::format("{} {}/{} has no {} pods", kind, name.ns, name.name, role));
+  if (set->resize_at.empty())
+    return bad_request(fmt::format("the number of {} pods of a {} cannot be changed", role, kind));
+  if (count < 0) return bad_request(fmt::format("the number of {} pods must be at least 0 (got {})", role, count));
+  return patch_at(set->resize_at, count);
+}
+
+std::int64_t count_granted(const std::vector<api::Version>& pods, std::string_view label, std::string_view value) {
+  return std::count_if(pods.begin(), pods.end(), [&](const api::Version& pod) {
+    const api::Header& header = *pod.header;
+    return (label.empty() || header.label(label) == value) && !header.field("spec.nodeName").empty() &&
+           !header.deleting_since && !api::has_ended(header);
+  });
+}
+
+}  // namespace gangway::jobs

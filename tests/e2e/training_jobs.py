@@ -1,0 +1,72 @@
+"""PyTorchJobs and TFJobs for tests on simulated nodes, and what a user reads off them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from e2e.gpu_cluster import creates
+from e2e.user import User, name
+
+KINDS = {
+    "PyTorchJob": ("pytorchReplicaSpecs", "pytorch"),
+    "TFJob": ("tfReplicaSpecs", "tensorflow"),
+}
+
+
+def a_replica(container: str, count: int, gpus: int, *, restart: str = "", priority: str = "",
+              **simulated: str) -> dict[str, Any]:  # fmt: skip
+    """`simulated`: duration="1s", exit_code="1", peer_loss="fail"."""
+    amounts = {"nvidia.com/gpu": str(gpus), "cpu": "1"}
+    notes = {f"gangway.dev/simulated-{key.replace('_', '-')}": value for key, value in simulated.items()}
+    spec: dict[str, Any] = {
+        "containers": [{"name": container, "image": "i", "resources": {"limits": amounts, "requests": amounts}}]
+    }
+    if priority:
+        spec["priorityClassName"] = priority
+    replica = {"replicas": count, "template": {"metadata": {"annotations": notes}, "spec": spec}}
+    return replica | ({"restartPolicy": restart} if restart else {})
+
+
+def a_job(kind: str, job: str, roles: dict[str, dict[str, Any]], *, annotations: dict[str, str] | None = None,
+          **spec: Any) -> dict[str, Any]:  # fmt: skip
+    """`roles`: {"Master": {"count": 1, "gpus": 4, …}}, as a_replica() takes them."""
+    specs, container = KINDS[kind]
+    replicas = {role: a_replica(container, **wish) for role, wish in roles.items()}
+    notes = {f"gangway.dev/{key}": value for key, value in (annotations or {}).items()}
+    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": job, "annotations": notes},
+            "spec": {specs: replicas, **spec}}  # fmt: skip
+
+
+def submits(user: User, kind: str, job: str, roles: dict[str, dict[str, Any]], **more: Any) -> None:
+    creates(user, a_job(kind, job, roles, **more))
+
+
+def job_of(user: User, kind: str, job: str) -> dict[str, Any]:
+    done = user.tries("get", kind.lower(), job, "-o", "json")
+    found: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+    return found
+
+
+def conditions(user: User, kind: str, job: str) -> list[dict[str, str]]:
+    listed: list[dict[str, str]] = job_of(user, kind, job).get("status", {}).get("conditions", [])
+    return listed
+
+
+def state(user: User, kind: str, job: str) -> str:
+    """The last condition: what `kubectl get` shows as STATE."""
+    listed = conditions(user, kind, job)
+    return listed[-1]["type"] if listed else ""
+
+
+def pods_of(user: User, job: str) -> dict[str, dict[str, Any]]:
+    return {name(pod): pod for pod in user.sees("pods", "-l", f"training.kubeflow.org/job-name={job}")}
+
+
+def variables(pod: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0].get("env", [])}
+
+
+def events(user: User, of: str) -> list[tuple[str, str]]:
+    found = user.sees("events", "--field-selector", f"involvedObject.name={of}")
+    return [(event["reason"], event["message"]) for event in found]

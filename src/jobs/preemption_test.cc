@@ -1,0 +1,187 @@
+// What becomes of jobs whose pods are preempted.
+#include "jobs/preemption.h"
+
+#include <gmock/gmock.h>
+
+#include "client/action.h"
+#include "jobs/pytorch_job.h"
+#include "jobs/test_jobs.h"
+#include "jobs/tf_job.h"
+
+namespace gangway::jobs {
+namespace {
+
+using client::resources::kAllotments;
+using client::resources::kPods;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+std::string annotated(const std::string& on_preempt, const std::string& spec = "{}") {
+  return R"({"metadata":{"annotations":{"gangway.dev/on-preempt":")" + on_preempt + R"("}},"spec":)" + spec + "}";
+}
+
+struct Preempted : ::testing::Test {
+  JobsBench bench{pytorch_rules()};
+
+  void start(const std::vector<Replicas>& replicas, const std::string& rest) {
+    bench.start(a_job(pytorch_rules(), replicas, rest));
+    bench.run_all();
+    bench.loop.advance(10s);
+  }
+  // As the scheduler does before it evicts anybody.
+  void record(const std::string& by) {
+    const api::ObjectName name{"default", client::allotment_name(true, "j")};
+    if (!bench.api.get(kAllotments, name))
+      bench.api.create(kAllotments, testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", name.name)
+                                        .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"j"}}})"));
+    json::Value told = json::Object();
+    json::object_at(told, {"status"})["preemptedBy"] = json::Array{
+        json::Object{{"namespace", "default"}, {"name", by}, {"at", to_rfc3339(bench.loop.clock().wall())}}};
+    bench.api.patch(kAllotments, name, told, "status");
+    bench.loop.run_until_idle();
+  }
+};
+
+TEST_F(Preempted, WithRequeueComeBackAsOne) {
+  start({{"Master", 1, "Never"}, {"Worker", 2}}, annotated("Requeue"));
+  record("critical");
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.conditions(), "Created Restarting");
+  EXPECT_EQ(bench.reason(), "PyTorchJobPreempted");
+  EXPECT_EQ(bench.message(), "PyTorchJob j was preempted by default/critical and is queued again as attempt 2.");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-1")) << "the rest goes with it";
+  EXPECT_EQ(bench.counts("Worker"), "0/0/0");
+  bench.end_deletion("j-worker-1");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0", "j-worker-1"));
+  const json::Value pod = bench.pod("j-worker-0");
+  EXPECT_EQ(json::string_at(pod, {"metadata", "annotations", "gangway.dev/attempt"}), "2");
+  EXPECT_EQ(bench.own("attempt"), 2);
+  EXPECT_EQ(bench.own("restarts"), 0) << "nothing has failed";
+  EXPECT_FALSE(bench.group().is_null()) << "it keeps the place in line";
+  bench.run_all();
+  EXPECT_EQ(bench.conditions(), "Created Running");
+  EXPECT_EQ(bench.writes_when_looking_again(), 0u);
+}
+
+TEST_F(Preempted, WithRequeueWhenNobodySawThemGo) {
+  start({{"Worker", 2}}, annotated("Requeue"));
+  record("critical");
+  bench.api.remove(kPods, {"default", "j-worker-0"});
+  bench.api.remove(kPods, {"default", "j-worker-1"});
+  bench.loop.run_until_idle();
+  EXPECT_EQ(bench.own("attempt"), 2);
+  EXPECT_EQ(bench.reason(), "PyTorchJobPreempted");
+  EXPECT_EQ(bench.pods().size(), 2u);
+  EXPECT_EQ(bench.own("restarts"), 0);
+}
+
+TEST_F(Preempted, WithRequeueWhoseOthersFailMeanwhile) {
+  start({{"Master", 1, "Never"}, {"Worker", 1}}, annotated("Requeue"));
+  record("critical");
+  bench.begin_deletion("j-worker-0", true);
+  bench.end_deletion("j-worker-0");
+  bench.run_all();
+  ASSERT_EQ(bench.own("attempt"), 2);
+  // The same once more, but the others have failed by the time anybody looks.
+  bench.loop.advance(10s);
+  record("other");
+  bench.api.set_watch_lag(kPods, 1s);
+  bench.api.remove(kPods, {"default", "j-worker-0"});
+  bench.api.patch(kPods, {"default", "j-master-0"}, testing::parsed(R"({"status":{"phase":"Failed"}})"), "status");
+  bench.loop.advance(5s);
+  bench.loop.run_until_idle();
+  EXPECT_EQ(bench.own("attempt"), 3);
+  EXPECT_EQ(bench.message(), "PyTorchJob j was preempted by default/other and is queued again as attempt 3.");
+}
+
+TEST_F(Preempted, WithFailCountAsFailed) {
+  start({{"Master", 1, "Never"}, {"Worker", 2}}, annotated("Fail"));
+  record("critical");
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.conditions(), "Created Restarting");
+  EXPECT_EQ(bench.message(), "PyTorchJob j is restarting because 1 Worker replica(s) failed.");
+  bench.end_deletion("j-worker-1");
+  EXPECT_EQ(bench.pods().size(), 3u);
+  EXPECT_EQ(bench.own("attempt"), 1);
+  EXPECT_EQ(bench.conditions(), "Created Running");
+  // What the loss of a rank does to the collective.
+  bench.end_pod("j-master-0", 1);
+  EXPECT_EQ(bench.conditions(), "Created !Running Failed");
+}
+
+TEST_F(Preempted, WithFailWhereNothingIsTriedAgain) {
+  start({{"Master", 1, "Never"}, {"Worker", 2, "Never"}}, annotated("Fail"));
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.message(), "PyTorchJob j is failed because 1 Worker replica(s) failed.");
+}
+
+TEST_F(Preempted, ElasticJobsShrinkAndGrowBack) {
+  start({{"Worker", 3}}, annotated("Shrink", R"({"elasticPolicy":{"minReplicas":1,"maxReplicas":3}})"));
+  const json::Value group = bench.group();
+  EXPECT_EQ(json::integer_at(group, {"spec", "minMember"}), 1);
+  EXPECT_EQ(json::string_at(group, {"metadata", "annotations", "gangway.dev/max-members"}), "3");
+  EXPECT_EQ(json::string_at(group, {"metadata", "annotations", "gangway.dev/on-preempt"}), "Shrink");
+  bench.begin_deletion("j-worker-2", true);
+  EXPECT_EQ(bench.conditions(), "Created Running");
+  EXPECT_EQ(bench.counts("Worker"), "2/0/0");
+  bench.end_deletion("j-worker-2");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2")) << "made again, it waits for room";
+  EXPECT_EQ(bench.own("attempt"), 1);
+  EXPECT_EQ(bench.own("restarts"), 0);
+  bench.run("j-worker-2");
+  EXPECT_EQ(bench.counts("Worker"), "3/0/0");
+}
+
+TEST_F(Preempted, ElasticJobsAreQueuedAgainOnlyBelowTheirMinimum) {
+  start({{"Worker", 3}}, annotated("Requeue", R"({"elasticPolicy":{"minReplicas":2,"maxReplicas":3}})"));
+  record("critical");
+  bench.begin_deletion("j-worker-2", true);
+  EXPECT_EQ(bench.own("attempt"), 1);
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.own("attempt"), 2);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-1", "j-worker-2"));
+}
+
+TEST_F(Preempted, PodsOfNoGangComeBackAlone) {
+  start({{"Worker", 2, "Never"}}, R"({"metadata":{"annotations":{"gangway.dev/on-preempt":"Requeue",
+                                                                 "gangway.dev/gang":"false"}}})");
+  const std::string other = bench.uid("j-worker-0");
+  bench.begin_deletion("j-worker-1", true);
+  bench.end_deletion("j-worker-1");
+  EXPECT_EQ(bench.conditions(), "Created Running");
+  EXPECT_EQ(bench.uid("j-worker-0"), other);
+  EXPECT_EQ(bench.pods().size(), 2u);
+}
+
+TEST_F(Preempted, WhatAUserDeletesIsNotPreempted) {
+  start({{"Worker", 2}}, annotated("Requeue"));
+  bench.begin_deletion("j-worker-1", false);
+  EXPECT_EQ(bench.own("attempt"), 1);
+  EXPECT_EQ(bench.own("restarts"), 1);
+  bench.end_deletion("j-worker-1");
+  EXPECT_EQ(bench.pods().size(), 2u);
+}
+
+TEST(PreemptedTf, FailsWhateverItsRestartPolicy) {
+  JobsBench bench(tf_rules());
+  bench.start(a_job(tf_rules(), {{"Worker", 2, "OnFailure"}}));
+  bench.run_all();
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.conditions(), "Created !Running Failed");
+  EXPECT_EQ(bench.message(), "TFJob default/j has failed because 1 Worker replica(s) failed.");
+}
+
+TEST(PreemptedTf, ComesBackWithRequeue) {
+  JobsBench bench(tf_rules());
+  bench.start(a_job(tf_rules(), {{"PS", 1}, {"Worker", 2}}, annotated("Requeue")));
+  bench.run_all();
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.reason(), "TFJobPreempted");
+  bench.end_deletion("j-worker-1");
+  EXPECT_EQ(bench.pods().size(), 3u);
+  EXPECT_EQ(bench.conditions(), "Created Restarting");
+}
+
+}  // namespace
+}  // namespace gangway::jobs

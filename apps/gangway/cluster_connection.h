@@ -3,8 +3,10 @@
 // Blocking, and not for use on a loop: it has a loop and a thread of its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/cluster_reader.h"
@@ -43,8 +45,24 @@ class ClusterConnection {
   // The object as the server would store it, with all that it adds; nothing is stored.
   Result<json::Value> dry_run_create(const client::Resource& resource, const std::string& ns, const json::Value& body);
 
+  // All lists at once, each as documents; one that fails says so in its own place.
+  std::vector<Result<std::vector<json::Value>>> list_all(const std::vector<client::ListRequest>& requests);
+  Result<std::vector<json::Value>> list(const client::ListRequest& request);
+  Result<json::Value> object(const client::Resource& resource, const api::ObjectName& name);
+  Result<json::Value> create(const client::Resource& resource, const std::string& ns, const json::Value& body);
+  // A JSON merge patch.
+  Result<json::Value> patch(const client::Resource& resource, const api::ObjectName& name, const json::Value& changes);
+  // In the background: what belongs to it follows.
+  Result<void> remove(const client::Resource& resource, const api::ObjectName& name);
+  // Hands on the body as it comes, until it ends. `on_data` is called on another thread.
+  Result<void> follow(const std::string& path, std::function<void(std::string_view)> on_data);
+
  private:
+  struct Listing;
   ClusterConnection() : thread_("gw-client") {}
+
+  Result<json::Value> ask(client::HttpClientRequest request);
+  void next_page(std::shared_ptr<Listing> listing);
 
   std::string ns_;
   std::string server_;

@@ -20,6 +20,13 @@ std::string sha256_hex(std::string_view bytes) {
   return to_hex(sha256(bytes));
 }
 
+std::string md5_hex(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  GW_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_md5(), nullptr) == 1);
+  return to_hex({reinterpret_cast<const char*>(digest), size});
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   unsigned int size = 0;

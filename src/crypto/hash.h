@@ -9,6 +9,8 @@ namespace gangway::crypto {
 // 32 raw bytes.
 std::string sha256(std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
+// Not for anything that must be safe: ids that other tools make the same way.
+std::string md5_hex(std::string_view bytes);
 // HMAC-SHA-256, 32 raw bytes.
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 std::string to_hex(std::string_view bytes);

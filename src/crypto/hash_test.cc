@@ -13,6 +13,12 @@ TEST(Hash, KnownDigests) {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
+TEST(Hash, Md5) {
+  // RFC 1321, appendix A.5.
+  EXPECT_EQ(md5_hex(""), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(md5_hex("abc"), "900150983cd24fb0d6963f7d28e17f72");
+}
+
 TEST(Hash, ComparesAllBytes) {
   EXPECT_TRUE(equal_in_constant_time("", ""));
   EXPECT_TRUE(equal_in_constant_time("abc", "abc"));

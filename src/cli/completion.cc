@@ -18,7 +18,7 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string bash_script(const std::vector<CommandDescription>& commands) {
+std::string bash_script(const std::vector<CommandDescription>& commands, std::string_view program) {
   std::string names;
   std::string cases;
   for (const auto& command : commands) {
@@ -26,27 +26,27 @@ std::string bash_script(const std::vector<CommandDescription>& commands) {
     cases +=
         fmt::format("    {}) words={} ;;\n", command.name, quoted(joined(command.flags) + " " + joined(command.words)));
   }
-  return fmt::format(R"(# gangway completion for bash: source <(gangway completion bash)
-_gangway() {{
+  return fmt::format(R"(# {0} completion for bash: source <({0} completion bash)
+_{0}() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words
   case $previous in
     --data-dir|--flight-dir) COMPREPLY=($(compgen -d -- "$current")); return ;;
     --cluster|--kubeconfig|--export|--filename|-f|backup|restore) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W {} -- "$current"))
+    COMPREPLY=($(compgen -W {1} -- "$current"))
     return
   fi
   case ${{COMP_WORDS[1]}} in
-{}  esac
+{2}  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
-complete -F _gangway gangway
+complete -F _{0} {0}
 )",
-                     quoted(names), cases);
+                     program, quoted(names), cases);
 }
 
-std::string zsh_script(const std::vector<CommandDescription>& commands) {
+std::string zsh_script(const std::vector<CommandDescription>& commands, std::string_view program) {
   std::string list;
   std::string cases;
   for (const auto& command : commands) {
@@ -56,12 +56,12 @@ std::string zsh_script(const std::vector<CommandDescription>& commands) {
     for (const auto& word : command.words) words += " " + quoted(word);
     cases += fmt::format("    {}) compadd --{} ;;\n", command.name, words);
   }
-  return fmt::format(R"(#compdef gangway
-# gangway completion for zsh: source <(gangway completion zsh)
-_gangway() {{
+  return fmt::format(R"(#compdef {0}
+# {0} completion for zsh: source <({0} completion zsh)
+_{0}() {{
   local -a commands
   commands=(
-{}  )
+{1}  )
   if (( CURRENT == 2 )); then
     _describe command commands
     return
@@ -71,17 +71,18 @@ _gangway() {{
     --cluster|--kubeconfig|--export|--filename|-f|backup|restore) _files; return ;;
   esac
   case $words[2] in
-{}  esac
+{2}  esac
 }}
-compdef _gangway gangway
+compdef _{0} {0}
 )",
-                     list, cases);
+                     program, list, cases);
 }
 
 }  // namespace
 
-std::string completion_script(std::string_view shell, const std::vector<CommandDescription>& commands) {
-  return shell == "zsh" ? zsh_script(commands) : bash_script(commands);
+std::string completion_script(std::string_view shell, const std::vector<CommandDescription>& commands,
+                              std::string_view program) {
+  return shell == "zsh" ? zsh_script(commands, program) : bash_script(commands, program);
 }
 
 }  // namespace gangway::cli

@@ -15,6 +15,7 @@ struct CommandDescription {
 };
 
 // `shell` is "bash" or "zsh".
-std::string completion_script(std::string_view shell, const std::vector<CommandDescription>& commands);
+std::string completion_script(std::string_view shell, const std::vector<CommandDescription>& commands,
+                              std::string_view program = "gangway");
 
 }  // namespace gangway::cli

@@ -8,16 +8,15 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
-#include <set>
 #include <thread>
 
 #include "cli/cluster_reader.h"
 #include "cli/manifests.h"
-#include "client/decode.h"
 #include "client/resource.h"
 #include "cluster_connection.h"
 #include "commands.h"
 #include "failure.h"
+#include "rehearsal.h"
 #include "scheduler/explain_subject.h"
 #include "scheduler/plan_preview.h"
 #include "scheduler/scheduler.h"
@@ -27,9 +26,6 @@
 
 namespace gangway {
 namespace {
-
-using client::resources::kPersistentVolumeClaims;
-using client::resources::kPods;
 
 struct InsightFlags {
   ConnectionFlags connection;
@@ -88,77 +84,6 @@ Result<std::string> read_input(const std::string& file) {
   if (file != "-") return sys::read_file(file);
   return std::string(std::istreambuf_iterator<char>(std::cin), {});
 }
-
-// Puts what the server would make of manifests into a view, and remembers which pods those are.
-class Rehearsal {
- public:
-  Rehearsal(ClusterConnection& connection, cli::ListedObjects& objects) : connection_(connection), objects_(objects) {}
-
-  Result<void> add(const cli::Manifest& manifest) {
-    const std::string what = fmt::format("{} {}/{}", manifest.kind, manifest.ns, manifest.name);
-    if (!manifest.resource) {
-      notes_.push_back(what + " is not placed, and was left out");
-      return {};
-    }
-    auto stored = connection_.dry_run_create(*manifest.resource, manifest.ns, manifest.object);
-    if (!stored && stored.error().reason == Reason::kAlreadyExists)
-      return bad_request(fmt::format("{} exists already; `gangway explain {} {} -n {}` says how it stands", what,
-                                     lower(manifest.kind), manifest.name, manifest.ns));
-    // A namespace that is not there is named in the answer; a kind that is not served is not.
-    if (!stored && stored.error().reason == Reason::kNotFound && stored.error().subject.name.empty())
-      return bad_request(fmt::format("{}: the server does not serve {} of {}", what, manifest.resource->plural,
-                                     client::api_version(*manifest.resource)));
-    if (!stored) return std::move(stored.error()).within(what);
-    if (manifest.kind == "Pod") return keep_pod(std::move(*stored));
-    GW_CHECKED(keep(*manifest.resource, *stored));
-    const cli::PodsToBe made = cli::pods_made_by(*stored);
-    if (!made.note.empty()) notes_.push_back(what + ": " + made.note);
-    for (const json::Value& claim : made.claims) {
-      auto answer = connection_.dry_run_create(kPersistentVolumeClaims, manifest.ns, claim);
-      // A claim of that name is used as it is.
-      if (!answer && answer.error().reason == Reason::kAlreadyExists) continue;
-      if (!answer) return std::move(answer.error()).within(what);
-      GW_CHECKED(keep(kPersistentVolumeClaims, *answer));
-    }
-    for (const json::Value& pod : made.pods) {
-      auto answer = connection_.dry_run_create(kPods, manifest.ns, pod);
-      if (!answer) return std::move(answer.error()).within(what);
-      GW_CHECKED(keep_pod(std::move(*answer)));
-    }
-    return {};
-  }
-
-  const std::set<api::ObjectName>& pods() const { return pods_; }
-  const std::vector<std::string>& notes() const { return notes_; }
-
- private:
-  static std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-  }
-
-  Result<void> keep(const client::Resource& resource, const json::Value& object) {
-    GW_TRY(auto version, client::encode_object(object));
-    objects_.of(resource).put(std::move(version));
-    return {};
-  }
-  Result<void> keep_pod(json::Value pod) {
-    json::Object& metadata = json::object_at(pod, {"metadata"});
-    // Objects that are not stored may have none; the planner tells pods apart by it.
-    if (!metadata.contains("uid"))
-      metadata["uid"] = fmt::format("{}/{}", json::string_at(pod, {"metadata", "namespace"}),
-                                    json::string_at(pod, {"metadata", "name"}));
-    GW_TRY(auto version, client::encode_object(pod, {"spec.nodeName", "status.phase"}));
-    pods_.insert(version.header->name);
-    objects_.of(kPods).put(std::move(version));
-    return {};
-  }
-
-  ClusterConnection& connection_;
-  cli::ListedObjects& objects_;
-  std::set<api::ObjectName> pods_;
-  std::vector<std::string> notes_;
-};
 
 Result<void> plan(const InsightFlags& flags) {
   GW_TRY(const std::string text, read_input(flags.file));

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "api/gang.h"
+#include "cli/arena/job_roles.h"
+#include "cli/arena/job_type.h"
 #include "client/resource.h"
 #include "json/yaml.h"
 
@@ -41,6 +44,9 @@ Result<void> add(std::vector<Manifest>& manifests, json::Value object, const std
   if (manifest.ns.empty()) manifest.ns = ns;
   if (const auto at = placed_kinds().find({version, manifest.kind}); at != placed_kinds().end())
     manifest.resource = at->second;
+  if (const arena::JobKind* job = arena::job_kind(manifest.kind))
+    for (const client::Resource& resource : job->resources)
+      if (client::api_version(resource) == version) manifest.resource = resource;
   manifest.object = std::move(object);
   manifests.push_back(std::move(manifest));
   return {};
@@ -114,6 +120,43 @@ PodsToBe pods_of_stateful_set(const json::Value& set, const std::string& name) {
   return result;
 }
 
+// The launcher of an old MPIJob has the workers' template, but none of their devices.
+void drop_resources(json::Value& pod) {
+  json::Value* containers = json::find(pod, {"spec", "containers"});
+  if (containers == nullptr || !containers->is_array()) return;
+  for (json::Value& container : containers->get_array())
+    if (json::Object* object = container.if_object()) object->erase("resources");
+}
+
+// One gang: what a training job is to the scheduler.
+PodsToBe pods_of_training_job(const json::Value& job, const std::string& name) {
+  PodsToBe result;
+  if (arena::is_suspended(job)) {
+    result.note = "it is suspended and makes no pods until it is resumed";
+    return result;
+  }
+  std::int64_t minimum = 0;
+  for (const arena::JobRole& role : arena::roles_of(job)) {
+    if (role.pod_template == nullptr) continue;
+    minimum += role.minimum;
+    for (std::int64_t i = 0; i < role.count; ++i) {
+      json::Value source = json::Object{{"metadata", json::map_at(job, {"metadata"})},
+                                        {"spec", json::Object{{"template", *role.pod_template}}}};
+      json::Value pod = pod_of(source, fmt::format("{}-{}-{}", name, role.name, i));
+      if (role.gpus == 0 && role.name == "launcher") drop_resources(pod);
+      add_label(pod, api::kPodGroupLabel, name);
+      result.pods.push_back(std::move(pod));
+    }
+  }
+  json::Value group = json::Object{
+      {"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+      {"kind", "PodGroup"},
+      {"metadata", json::Object{{"name", name}, {"namespace", json::string_at(job, {"metadata", "namespace"})}}},
+      {"spec", json::Object{{"minMember", std::max<std::int64_t>(1, minimum)}}}};
+  result.groups.push_back(std::move(group));
+  return result;
+}
+
 }  // namespace
 
 Result<std::vector<Manifest>> read_manifests(std::string_view text, const std::string& ns) {
@@ -137,6 +180,8 @@ PodsToBe pods_made_by(const json::Value& workload) {
     result = pods_of_job(workload, name);
   } else if (kind == "StatefulSet") {
     result = pods_of_stateful_set(workload, name);
+  } else if (arena::job_kind(kind) != nullptr) {
+    result = pods_of_training_job(workload, name);
   } else if (kind == "Deployment" || kind == "ReplicaSet") {
     for (std::int64_t i = 0; i < json::integer_at(workload, {"spec", "replicas"}, 1); ++i)
       result.pods.push_back(pod_of(workload, fmt::format("{}-{}", name, i)));

@@ -26,6 +26,7 @@ struct Manifest {
 Result<std::vector<Manifest>> read_manifests(std::string_view text, const std::string& ns);
 
 struct PodsToBe {
+  std::vector<json::Value> groups;  // the PodGroup of a training job
   std::vector<json::Value> claims;  // of a StatefulSet's templates
   std::vector<json::Value> pods;
   std::string note;  // why there are none, or fewer

@@ -85,5 +85,19 @@ TEST(Manifests, AStatefulSetMakesClaimsThatItsPodsUse) {
   EXPECT_EQ(json::string_at(volumes[1], {"persistentVolumeClaim", "claimName"}), "data-s-1");
 }
 
+TEST(Manifests, ATrainingJobIsOneGang) {
+  const PodsToBe torch = made_by(R"({apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: t, namespace: ml},
+    spec: {elasticPolicy: {minReplicas: 2}, pytorchReplicaSpecs: {Worker: {replicas: 3, template: {spec: {}}}}}})");
+  EXPECT_THAT(names(torch.pods), ElementsAre("t-worker-0", "t-worker-1", "t-worker-2"));
+  EXPECT_THAT(names(torch.groups), ElementsAre("t"));
+  EXPECT_EQ(json::integer_at(torch.groups[0], {"spec", "minMember"}), 2);
+  EXPECT_EQ(json::string_at(torch.pods[0], {"metadata", "labels", "scheduling.x-k8s.io/pod-group"}), "t");
+  const PodsToBe mpi = made_by(R"({apiVersion: kubeflow.org/v1alpha1, kind: MPIJob, metadata: {name: m},
+    spec: {replicas: 1, template: {spec: {containers: [{name: mpi, resources: {limits: {nvidia.com/gpu: 1}}}]}}}})");
+  EXPECT_THAT(names(mpi.pods), ElementsAre("m-launcher-0", "m-worker-0"));
+  const json::Array& launcher = json::array_at(mpi.pods[0], {"spec", "containers"});
+  EXPECT_EQ(json::find(launcher[0], {"resources"}), nullptr) << "the launcher takes no devices";
+}
+
 }  // namespace
 }  // namespace gangway::cli

@@ -20,7 +20,7 @@ deps-demo:
 deps-test:
 	@tools/setup/deps.sh test
 
-build: deps-build ## build/bin/gangway, optimised
+build: deps-build ## build/bin/gangway and its link arena, optimised
 	@cmake --preset release -DGANGWAY_TESTS=OFF >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target gangway
 

@@ -27,7 +27,8 @@ struct ChangeFlags {
   std::string timeout = "60s", script;
   std::int64_t retry = 0;
   std::vector<std::string> env;
-  std::string instance, container;
+  std::string job, instance, container;
+  std::vector<std::string> command;
 };
 
 // The record of a submission and what it lists: gone with the job, also where nobody collects what has lost its owner.
@@ -237,7 +238,7 @@ Result<void> scale(const GlobalFlags& global, const ChangeFlags& flags, bool out
 
 Result<void> attach(const GlobalFlags& global, const ChangeFlags& flags) {
   GW_TRY(const auto session, Session::open(global));
-  GW_TRY(const JobView job, session->job(flags.names.front(), flags.type));
+  GW_TRY(const JobView job, session->job(flags.job, flags.type));
   GW_TRY(const auto instance, cli::arena::log_instance(job, flags.instance));
   if (instance.phase != "Running")
     return bad_request(fmt::format("instance {} is not running ({})", instance.name, instance.status));
@@ -248,8 +249,8 @@ Result<void> attach(const GlobalFlags& global, const ChangeFlags& flags) {
   words.insert(words.end(), {"-n", job.ns, instance.name});
   if (!flags.container.empty()) words.insert(words.end(), {"-c", flags.container});
   words.emplace_back("--");
-  words.insert(words.end(), flags.names.begin() + 1, flags.names.end());
-  if (flags.names.size() == 1) words.emplace_back("sh");
+  words.insert(words.end(), flags.command.begin(), flags.command.end());
+  if (flags.command.empty()) words.emplace_back("sh");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -322,7 +323,8 @@ void add_change_commands(CLI::App& app, const SharedFlags& global, int& status) 
                        "  arena attach demo\n"
                        "  arena attach demo -i demo-worker-0 -- nvidia-smi\n",
                        flags, attach);
-  command->add_option("job", flags->names, "The job, and the command behind --")->required();
+  command->add_option("job", flags->job, "The job")->required();
+  command->add_option("command", flags->command, "What to run, behind --");
   command->add_option("-i,--instance", flags->instance, "The instance");
   command->add_option("-c,--container", flags->container, "The container");
   add_type_flag(command, flags->type);

@@ -15,26 +15,27 @@ using cli::arena::Strings;
 using cli::arena::SubmitFlags;
 using cli::arena::TfRoleFlags;
 
-// Names flags of one command, group by group.
+// Names flags of one command, group by group. Of one that is given twice the last counts, as scripts that append
+// expect.
 class FlagSet {
  public:
   FlagSet(CLI::App& command, std::string group) : command_(command), group_(std::move(group)) {}
 
   void text(const std::string& name, std::string& value, const std::string& help) {
-    command_.add_option(name, value, help)->group(group_);
+    command_.add_option(name, value, help)->take_last()->group(group_);
   }
   void text(const std::string& name, std::optional<std::string>& value, const std::string& help) {
-    command_.add_option(name, value, help)->group(group_);
+    command_.add_option(name, value, help)->take_last()->group(group_);
   }
   // Once for each value; commas do not split.
   void list(const std::string& name, Strings& values, const std::string& help) {
     command_.add_option(name, values, help)->allow_extra_args(false)->group(group_);
   }
   void number(const std::string& name, std::int64_t& value, const std::string& help) {
-    command_.add_option(name, value, help)->check(whole_number())->group(group_);
+    command_.add_option(name, value, help)->check(whole_number())->take_last()->group(group_);
   }
   void number(const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
-    command_.add_option(name, value, help)->check(whole_number())->group(group_);
+    command_.add_option(name, value, help)->check(whole_number())->take_last()->group(group_);
   }
   void flag(const std::string& name, bool& value, const std::string& help) {
     command_.add_flag(name, value, help)->group(group_);

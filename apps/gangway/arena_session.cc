@@ -110,13 +110,13 @@ Result<std::unique_ptr<Session>> Session::open(const GlobalFlags& flags) {
   return session;
 }
 
-// The first version that the server knows; a kind that it does not serve has no objects.
-Result<std::vector<json::Value>> Session::list_kind(const JobKind& kind, const std::string& ns,
-                                                    client::Resource& served) {
-  for (const client::Resource& resource : kind.resources) {
-    auto listed = connection_->list(list_of(resource, ns));
+// The first version after the preferred one that the server knows; a kind that it does not serve has no objects.
+Result<std::vector<json::Value>> Session::list_other_versions(const JobKind& kind, const std::string& ns,
+                                                              client::Resource& served) {
+  for (std::size_t i = 1; i < kind.resources.size(); ++i) {
+    auto listed = connection_->list(list_of(kind.resources[i], ns));
     if (!listed && listed.error().reason == Reason::kNotFound) continue;
-    served = resource;
+    served = kind.resources[i];
     return listed;
   }
   return std::vector<json::Value>();
@@ -146,7 +146,7 @@ Result<std::vector<JobView>> Session::jobs(const What& what) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     client::Resource served = kinds[i]->resources.front();
     if (!answers[i] && answers[i].error().reason == Reason::kNotFound)
-      answers[i] = list_kind(*kinds[i], what.ns, served);
+      answers[i] = list_other_versions(*kinds[i], what.ns, served);
     if (!answers[i]) return std::move(answers[i].error());
     objects.jobs.push_back({served, std::move(*answers[i])});
   }

@@ -54,8 +54,8 @@ class Session {
   Result<cli::arena::JobView> job(const std::string& name, const std::string& type);
 
  private:
-  Result<std::vector<json::Value>> list_kind(const cli::arena::JobKind& kind, const std::string& ns,
-                                             client::Resource& served);
+  Result<std::vector<json::Value>> list_other_versions(const cli::arena::JobKind& kind, const std::string& ns,
+                                                       client::Resource& served);
 
   std::unique_ptr<ClusterConnection> connection_;
   std::string ns_;

@@ -28,7 +28,8 @@ using cli::arena::SubmitFacts;
 using cli::arena::SubmitFlags;
 
 const client::Resource kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses"};
-const client::Resource kLocalQueues{"kueue.x-k8s.io", "v1beta1", "localqueues"};
+const client::Resource kLocalQueues[] = {{"kueue.x-k8s.io", "v1beta1", "localqueues"},
+                                         {"kueue.x-k8s.io", "v1beta2", "localqueues"}};
 
 struct SubmitCommand {
   SubmitFlags flags;
@@ -54,10 +55,14 @@ Result<SubmitFacts> facts_for(Session& session, const SubmitFlags& flags) {
     facts.priority_classes = names_of(classes);
   }
   if (flags.queue) {
-    auto queues = session.connection().list({kLocalQueues, flags.ns, "", ""});
-    if (!queues && queues.error().reason != Reason::kNotFound) return std::move(queues.error());
-    facts.serves_queues = queues.has_value();
-    if (queues) facts.queues = names_of(*queues);
+    for (const client::Resource& resource : kLocalQueues) {
+      auto queues = session.connection().list({resource, flags.ns, "", ""});
+      if (!queues && queues.error().reason != Reason::kNotFound) return std::move(queues.error());
+      if (!queues) continue;
+      facts.serves_queues = true;
+      facts.queues = names_of(*queues);
+      break;
+    }
   }
   if (flags.name.empty()) return facts;
   const std::string record = cli::arena::record_name(flags.name, flags.type);

@@ -256,6 +256,44 @@ def test_gangway_has_the_same_commands(cluster: GangwayCluster, arena: Arena, us
     assert arena.status("same") == "PENDING"
 
 
+def test_wait_returns_when_it_runs(arena: Arena, user: User, without_controller: set[str]) -> None:
+    waiting = arena.starts("submit", "tf", "--name=soon", "--gpus=1", "--image=i", "--wait", "python train.py")
+    user.waits("the job", lambda: "soon-tfjob" in ours(user) and bool(user.sees("tfjobs.kubeflow.org")))
+    plays(user, without_controller, "TFJob", "soon", ("chief", 0, 1))
+    _, said = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0, said
+    assert "The Job soon is RUNNING" in said
+
+
+def test_a_watched_list_goes_on_with_what_changes(arena: Arena, user: User, without_controller: set[str]) -> None:
+    arena.does("submit", "tf", "--name=watched", "--gpus=1", "--image=i", "python train.py")
+    with arena.starts("list", "--watch") as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline().startswith("NAME")
+        assert watching.stdout.readline().split()[0] == "watched"
+        plays(user, without_controller, "TFJob", "watched", ("chief", 0, 1))
+        while watching.stdout.readline().split()[:2] != ["watched", "RUNNING"]:
+            pass
+        watching.kill()
+
+
+def test_attach_runs_kubectl_in_the_chief(
+    arena: Arena, user: User, without_controller: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena.does("submit", "tf", "--name=shell", "--gpus=1", "--image=i", "python train.py")
+    plays(user, without_controller, "TFJob", "shell", ("chief", 0, 1))
+    user.waits("it runs", lambda: arena.status("shell") == "RUNNING")
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_text('#!/bin/sh\necho "$@"\n')
+    kubectl.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = arena.does("attach", "shell", "--", "nvidia-smi", "-L")
+    assert said.startswith("exec -i --kubeconfig=") and said.endswith("-n default shell-chief-0 -- nvidia-smi -L\n")
+    kubectl.unlink()
+    missing = arena.tries("attach", "shell")
+    assert missing.returncode == 1 and "attach needs kubectl in PATH" in missing.stderr
+
+
 # Each is wrong in one way; the flag is named, and nothing is created.
 WRONG: list[tuple[list[str], str]] = [
     (["mpi", "--image=i", "x"], "--name: must be set"),

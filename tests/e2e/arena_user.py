@@ -29,8 +29,14 @@ class Arena:
         self._where = ["--config", str(cluster.kubeconfig), "-n", namespace]
 
     def tries(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(binary().parent / "arena"), *self._where, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=90)
+        return subprocess.run(self._command(*arguments), capture_output=True, text=True, timeout=90)
+
+    def starts(self, *arguments: str) -> subprocess.Popen[str]:
+        command = self._command(*arguments)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [str(binary().parent / "arena"), *self._where, *arguments]
 
     def does(self, *arguments: str) -> str:
         done = self.tries(*arguments)

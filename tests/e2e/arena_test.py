@@ -183,6 +183,69 @@ def test_a_preempted_gang_comes_back_and_says_who_took_its_place(
     assert arena.sees("medium")["attempt"] == 2
 
 
+TORCH = ["--loglevel", "info", "submit", "pytorch", "--name=medium", "--gpus=4", "--workers=3", "--image=i",
+         "--priority=medium"]  # fmt: skip
+URGENT = ["submit", "pytorch", "--name=critical", "--gpus=1", "--image=i", "--priority=critical", "python train.py"]
+
+
+@pytest.fixture
+def runs_pytorch(without_controller: set[str]) -> None:
+    assert "pytorchjobs" not in without_controller, "PyTorchJobs have a controller"
+
+
+@pytest.mark.usefixtures("runs_pytorch")
+def test_a_pytorch_job_that_loses_a_worker_fails_and_says_to_whom(arena: Arena, user: User) -> None:
+    arena.does(*TORCH, "--annotation", "gangway.dev/simulated-peer-loss=fail", "python train.py")
+    user.waits("it runs", lambda: arena.status("medium") == "RUNNING")
+    assert arena.does("top", "node").endswith("12/12 (100%)\n")
+    arena.does(*URGENT)
+    user.waits("the urgent one runs", lambda: arena.status("critical") == "RUNNING")
+    user.waits("the other has failed", lambda: arena.status("medium") == "FAILED")
+
+    def rows() -> list[list[str]]:
+        return [line.split() for line in arena.does("get", "medium").splitlines() if line.startswith("medium ")]
+
+    user.waits("the lost worker is gone", lambda: len(rows()) == 2)
+    user.waits("the others have failed", lambda: {row[1] for row in rows()} == {"FAILED"})
+    took = "was preempted by default/critical-master-0 on node"
+    user.waits("it says to whom", lambda: took in arena.does("get", "medium").splitlines()[-1])
+    row = next(line.split() for line in arena.does("list").splitlines() if line.startswith("medium "))
+    assert row[1] == "FAILED" and row[4:6] == ["12", "N/A"]
+
+
+@pytest.mark.usefixtures("runs_pytorch")
+def test_a_requeued_pytorch_job_comes_back(arena: Arena, user: User) -> None:
+    arena.does(*TORCH, "--on-preempt=requeue", "python train.py")
+    user.waits("it runs", lambda: arena.status("medium") == "RUNNING")
+    arena.does(*URGENT)
+    user.waits("it waits", lambda: arena.status("medium") == "QUEUING")
+    assert "REASON: PyTorchJob medium was preempted by default/critical" in arena.does("get", "medium")
+    row = next(line.split() for line in arena.does("list", "-o", "wide").splitlines() if line.startswith("medium "))
+    assert row[-2:] == ["medium", "Preempted"]
+    arena.does("delete", "critical")
+    user.waits("it runs again", lambda: arena.status("medium") == "RUNNING")
+    assert arena.sees("medium")["attempt"] == 2
+
+
+@pytest.mark.usefixtures("runs_pytorch")
+def test_an_elastic_pytorch_job_shrinks_and_runs_on(arena: Arena, user: User) -> None:
+    arena.does(*TORCH, "--min-workers=2", "--on-preempt=shrink", "torchrun train.py")
+    user.waits("it runs", lambda: arena.status("medium") == "RUNNING")
+    arena.does(*URGENT)
+    user.waits("it shrinks", lambda: "INSTANCES: 2/3" in arena.does("get", "medium"))
+    assert arena.status("medium") == "RUNNING"
+    arena.does("delete", "critical")
+    user.waits("it grows back", lambda: arena.sees("medium")["runningInstances"] == 3)
+
+
+@pytest.mark.usefixtures("runs_pytorch")
+def test_a_job_that_ended_is_pruned(arena: Arena, user: User) -> None:
+    arena.does("submit", "pytorch", "--name=short", "--image=i", "-a", "gangway.dev/simulated-duration=1s", "true")
+    user.waits("its end", lambda: arena.status("short") == "SUCCEEDED")
+    assert arena.does("prune", "--since", "0s").startswith("Delete pytorchjob short with Age ")
+    user.waits("nothing is left", lambda: not ours(user))
+
+
 def test_delete_does_all_names_and_tells_of_those_that_are_missing(arena: Arena, user: User) -> None:
     for job in ("one", "two"):
         arena.does("submit", "tf", f"--name={job}", "--image=i", "python train.py")
@@ -253,7 +316,7 @@ def test_gangway_has_the_same_commands(cluster: GangwayCluster, arena: Arena, us
     command = [str(binary()), "submit", "tf", "--name=same", "--image=i", "--config", str(cluster.kubeconfig), "x"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "tfjob.kubeflow.org/same created" in done.stdout
-    assert arena.status("same") == "PENDING"
+    assert arena.sees("same")["trainer"] == "tfjob"
 
 
 def test_wait_returns_when_it_runs(arena: Arena, user: User, without_controller: set[str]) -> None:
@@ -266,15 +329,16 @@ def test_wait_returns_when_it_runs(arena: Arena, user: User, without_controller:
 
 
 def test_a_watched_list_goes_on_with_what_changes(arena: Arena, user: User, without_controller: set[str]) -> None:
-    arena.does("submit", "tf", "--name=watched", "--gpus=1", "--image=i", "python train.py")
     with arena.starts("list", "--watch") as watching:
         assert watching.stdout is not None
         assert watching.stdout.readline().startswith("NAME")
-        assert watching.stdout.readline().split()[0] == "watched"
+        arena.does("submit", "tf", "--name=watched", "--gpus=1", "--image=i", "python train.py")
         plays(user, without_controller, "TFJob", "watched", ("chief", 0, 1))
-        while watching.stdout.readline().split()[:2] != ["watched", "RUNNING"]:
-            pass
+        line = watching.stdout.readline()
+        while line and line.split()[:2] != ["watched", "RUNNING"]:
+            line = watching.stdout.readline()
         watching.kill()
+    assert line, "it ended"
 
 
 def test_attach_runs_kubectl_in_the_chief(

@@ -100,6 +100,12 @@ void judge_unfinished(JobView& job, const std::vector<JobRole>& roles) {
   }
   job.status = "PENDING";
   quote(job, true_condition(job.object, "Restarting"));
+  // Its controller knows that it was preempted, and says by whom.
+  if (job.reason.ends_with("Preempted")) {
+    job.status = "QUEUING";
+    job.reason = "Preempted";
+    return;
+  }
   say_what_is_missing(job);
 }
 
@@ -145,6 +151,7 @@ void note_preemption(JobView& job, const std::string& by, const std::string& tol
   }
   if (job.lacks_pods() && !told.empty()) job.message += "; " + told;
   if (told.empty() || job.status == "RUNNING") return;
+  if (job.status == "QUEUING" && job.reason == "Preempted" && by.empty() && !job.message.empty()) return;
   if (job.status != "QUEUING" || by.empty()) {
     if (job.status == "FAILED" || job.reason.empty()) job.reason = "Preempted";
     job.message = job.message.empty() ? told : told + "; " + job.message;

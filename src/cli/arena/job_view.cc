@@ -46,6 +46,7 @@ void choose_chief(JobView& job, const std::vector<JobRole>& roles) {
 }
 
 void count(JobView& job, const std::vector<JobRole>& roles) {
+  job.attempt = std::max<std::int64_t>(1, json::integer_at(job.object, {"status", "gangway", "attempt"}, 1));
   for (const JobRole& role : roles) {
     job.desired += role.count;
     job.requested_gpus += role.count * role.gpus;

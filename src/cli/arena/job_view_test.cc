@@ -72,6 +72,17 @@ TEST(PytorchView, ComesBackInItsOldPlace) {
   EXPECT_THAT(jobs[0].message, HasSubstr("preempted by default/critical; comes back as attempt 2"));
 }
 
+TEST(PytorchView, ItsControllerSaysThatItWasPreempted) {
+  const auto jobs = views(a_pytorch_job("train", 1, 5min, R"({"gangway":{"attempt":2},"conditions":[
+      {"type":"Restarting","status":"True","reason":"PyTorchJobPreempted",
+       "message":"PyTorchJob train was preempted by default/critical and is queued again as attempt 2."}]})"),
+                          {a_pod(torch_pod("master", "train-master-0", "Pending"))});
+  EXPECT_EQ(jobs[0].status, "QUEUING");
+  EXPECT_EQ(jobs[0].reason, "Preempted");
+  EXPECT_EQ(jobs[0].attempt, 2);
+  EXPECT_EQ(jobs[0].message, "PyTorchJob train was preempted by default/critical and is queued again as attempt 2.");
+}
+
 TEST(PytorchView, AnElasticJobRunsWithItsMinimum) {
   json::Value job = a_pytorch_job("train", 3, 5min);
   json::object_at(job, {"spec", "pytorchReplicaSpecs"}).erase("Master");

@@ -211,8 +211,8 @@ json::Object job_metadata(const Submission& submission) {
   }
   if (!flags.min_runtime.empty()) annotations[api::kMinRuntime] = flags.min_runtime;
   if (!flags.expected_duration.empty()) annotations[api::kExpectedDuration] = flags.expected_duration;
-  if (!flags.checkpoint_dir.empty()) annotations["gangway.dev/checkpoint-dir"] = flags.checkpoint_dir;
-  if (flags.gang) annotations["gangway.dev/gang"] = "true";
+  if (!flags.checkpoint_dir.empty()) annotations[api::kCheckpointDir] = flags.checkpoint_dir;
+  if (flags.gang) annotations[api::kGang] = "true";
   if (submission.is_elastic()) {
     annotations[kMinWorkers] = std::to_string(*flags.min_workers);
     annotations[kMaxWorkers] = std::to_string(flags.max_workers.value_or(flags.workers));

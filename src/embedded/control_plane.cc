@@ -30,6 +30,7 @@
 #include "controllers/ttl_after_finished.h"
 #include "jobs/batch_gangs.h"
 #include "jobs/kubeflow_controller.h"
+#include "jobs/mpi_controller.h"
 #include "jobs/pytorch_job.h"
 #include "jobs/tf_job.h"
 #include "scheduler/suite.h"
@@ -160,6 +161,7 @@ struct ControlPlane::Members {
     add("job-gang-controller", batch_gangs);
     add_training("pytorchjob-controller", pytorch_jobs);
     add_training("tfjob-controller", tf_jobs);
+    add_training("mpijob-controller", mpi_jobs);
     add("endpoint-controller", endpoints, nullptr, {.is_busy = true});
     add("endpointslice-controller", slices, nullptr, {.is_busy = true});
     add("pod-garbage-collector", pod_gc);
@@ -251,6 +253,7 @@ struct ControlPlane::Members {
   jobs::BatchGangs batch_gangs;
   jobs::KubeflowController pytorch_jobs{jobs::pytorch_rules()};
   jobs::KubeflowController tf_jobs{jobs::tf_rules()};
+  jobs::MpiController mpi_jobs;
   controllers::EndpointsController endpoints;
   controllers::EndpointSliceController slices;
   controllers::PodGc pod_gc;

@@ -3,6 +3,8 @@
 #include "client/resource.h"
 #include "jobs/batch_job.h"
 #include "jobs/kubeflow_trainable.h"
+#include "jobs/mpi_job.h"
+#include "jobs/mpi_trainable.h"
 #include "jobs/pytorch_job.h"
 #include "jobs/tf_job.h"
 
@@ -20,6 +22,7 @@ std::span<const JobKind> job_kinds() {
   static const JobKind kKinds[] = {
       {pytorch_rules().resource, pytorch_rules().kind.kind, read_kubeflow<pytorch_rules>},
       {tf_rules().resource, tf_rules().kind.kind, read_kubeflow<tf_rules>},
+      {mpi_jobs(), kMpiKind, mpi_trainable},
       {client::resources::kJobs, "Job", batch_trainable},
   };
   return kKinds;

@@ -13,7 +13,7 @@ namespace gangway::jobs {
 struct JobKind {
   client::Resource resource;
   std::string_view kind;
-  // `tree` is the job's JSON, `pods` those that it controls.
+  // `tree` is the job's JSON, `pods` those that it controls, itself or through what it makes.
   Trainable (*read)(const api::Version& job, const json::Value& tree, const std::vector<api::Version>& pods);
 };
 

@@ -8,6 +8,7 @@
 #include "api/conditions.h"
 #include "api/gang.h"
 #include "api/kubeflow.h"
+#include "api/mpi.h"
 #include "api/taints.h"
 #include "json/access.h"
 #include "json/value.h"
@@ -72,7 +73,8 @@ Wishes read_wishes(const json::Value& object) {
 
 // The chief first, then by index; 1 for pods that say nothing.
 std::int64_t rank_of(const api::Header& pod) {
-  const std::string_view role = pod.label(api::kReplicaTypeLabel);
+  std::string_view role = pod.label(api::kReplicaTypeLabel);
+  if (role.empty()) role = pod.label(api::kMpiRoleLabel);
   if (role == "master" || role == "chief" || role == "launcher") return 0;
   // Of a job without one of these, the worker that the others meet at.
   if (pod.label(api::kJobRoleLabel) == "master") return 0;

@@ -30,6 +30,8 @@ bool asks_for_gpus(const Field& pod_spec) {
 bool asks_for_gpus_at_all(const Review& review, const Field& object) {
   const auto spec = object["spec"];
   if (asks_for_gpus(spec) || asks_for_gpus(spec["template"]["spec"])) return true;
+  // An MPIJob may say a number instead.
+  if (review.kind.group == "kubeflow.org" && spec["gpus"].integer_or(0) > 0) return true;
   const api::KubeflowKind* kind = kubeflow_kind_of(review.kind);
   if (kind == nullptr) return false;
   const auto types = spec[kind->replica_specs].entries();

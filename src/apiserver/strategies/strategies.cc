@@ -34,6 +34,7 @@ constexpr Entry kEntries[] = {
     {"events.k8s.io", "Event", events_event_strategy},
     {"gangway.dev", "Allotment", allotment_strategy},
     {"gangway.dev", "Configuration", configuration_strategy},
+    {"kubeflow.org", "MPIJob", mpi_job_strategy},
     {"kubeflow.org", "PyTorchJob", pytorch_job_strategy},
     {"kubeflow.org", "TFJob", tf_job_strategy},
     {"policy", "PodDisruptionBudget", disruption_budget_strategy},

@@ -23,6 +23,7 @@ const Strategy& node_strategy();
 const Strategy& pod_group_strategy();
 const Strategy& pod_strategy();
 const Strategy& priority_class_strategy();
+const Strategy& mpi_job_strategy();
 const Strategy& pytorch_job_strategy();
 const Strategy& replica_set_strategy();
 const Strategy& role_binding_strategy();

@@ -1,0 +1,39 @@
+// MpiState: the objects of an MPIJob as one look finds them. Pure.
+//
+// The workers' StatefulSet and the launcher's Job say of which attempt they are. Those of an earlier one count for
+// nothing: they only have to go, with all of their pods, before those of the next are made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/view.h"
+#include "jobs/mpi_job.h"
+
+namespace gangway::jobs {
+
+struct MpiState {
+  MpiState(const MpiJob& job, const client::View& view);
+
+  api::Version worker_set;  // null: there is none
+  std::int64_t set_attempt = 0;
+  std::int64_t set_size = 0;
+  std::int64_t ready_workers = 0;  // of the present attempt
+  std::vector<std::string> running_workers;
+
+  api::Version launcher;  // the Job; null: there is none
+  std::int64_t launcher_attempt = 0;
+  bool is_launched = false;  // its pod runs
+  bool is_active = false;    // its pod is there
+  bool has_succeeded = false;
+  bool has_failed = false;
+  std::string failure;  // as the Job says it
+  std::optional<WallTime> launcher_started;
+  std::optional<WallTime> launcher_ended;
+
+  bool has_preempted_pod = false;  // of the present attempt, and not gone yet
+};
+
+}  // namespace gangway::jobs

@@ -18,10 +18,14 @@ std::string mpi_discover_hosts(const MpiJob& job, const std::vector<std::string>
 }
 
 std::string mpi_remote_start() {
-  // An image may bring kubectl, or have it put where the delivery container of other operators puts it.
+  // Containers of our nodes have a program for it. On others an image brings kubectl, or has it put where the delivery
+  // container of other operators puts it.
   return "#!/bin/sh\n"
          "worker=$1\n"
          "shift\n"
+         "if [ -x /dev/gangway-exec ]; then\n"
+         "  exec /dev/gangway-exec \"$worker\" -- /bin/sh -c \"$*\"\n"
+         "fi\n"
          "if [ -x /opt/kube/kubectl ]; then\n"
          "  kubectl=/opt/kube/kubectl\n"
          "else\n"

@@ -62,6 +62,8 @@ Array mounts_of(const ContainerSpec& spec, const BundleFacts& facts) {
     mounts.push_back(bind_mount({.source = facts.shm.empty() ? "/dev/shm" : facts.shm, .target = "/dev/shm"}));
   }
   mounts.push_back(bind_mount({.source = facts.init, .target = std::string(kInitTarget), .read_only = true}));
+  if (!facts.exec.empty())
+    mounts.push_back(bind_mount({.source = facts.exec, .target = std::string(kExecTarget), .read_only = true}));
   for (const auto& file : facts.files) {
     if (!has_volume(facts, file.target)) mounts.push_back(bind_mount(file));
   }

@@ -44,6 +44,7 @@ struct BundleFacts {
   Process process;
   std::string root = {};  // the container's root file system
   std::string init = {};  // the program that is PID 1
+  std::string exec = {};  // the program that runs commands in other pods; empty: not for this one
   Namespaces namespaces;
   std::string cgroup = {};
   std::string shm = {};               // the pod's /dev/shm; empty: the machine's own
@@ -61,6 +62,8 @@ struct BundleFacts {
 
 // Where PID 1 is found in every container: on a file system of its own, so that no image shows a trace of it.
 inline constexpr std::string_view kInitTarget = "/dev/gangway-init";
+// And what runs commands in other pods, as the account of its own.
+inline constexpr std::string_view kExecTarget = "/dev/gangway-exec";
 
 json::Value bundle_spec(const ContainerSpec& spec, const BundleFacts& facts);
 

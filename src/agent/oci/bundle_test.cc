@@ -66,6 +66,16 @@ TEST(Bundle, StartsTheProgramUnderInitAsItsUser) {
   expect_json(part(spec, {"root"}), R"({"path":"/c/root","readonly":false})");
 }
 
+TEST(Bundle, HasTheProgramThatReachesOtherPods) {
+  auto facts = some_facts();
+  EXPECT_EQ(mount_at(bundle_spec(a_spec(), facts), "/dev/gangway-exec"), nullptr);
+  facts.exec = "/data/exec";
+  const auto spec = bundle_spec(a_spec(), facts);
+  const auto* mount = mount_at(spec, "/dev/gangway-exec");
+  ASSERT_NE(mount, nullptr);
+  EXPECT_EQ(json::string_at(*mount, {"source"}), "/data/exec");
+}
+
 TEST(Bundle, JoinsMakesOrSharesNamespaces) {
   const auto spec = bundle_spec(a_spec(), some_facts());
   expect_json(part(spec, {"linux", "namespaces"}),

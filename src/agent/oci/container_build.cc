@@ -136,6 +136,7 @@ Result<void> build(const Layout& layout, const Cgroups& cgroups, const std::stri
   GW_CHECKED(check_executable(root, facts.volumes, facts.process));
   facts.root = root;
   facts.init = layout.init();
+  facts.exec = layout.exec();
   facts.namespaces = namespaces_in(layout, input.sandbox);
   facts.cgroup = layout.cgroup(spec.id);
   if (!input.sandbox.host_ipc) facts.shm = layout.pod(spec.id.pod_uid) + "/shm";

@@ -35,6 +35,7 @@ class Layout {
   const std::string& short_id() const { return short_id_; }
   const std::string& root() const { return root_; }
   std::string init() const { return root_ + "/init"; }
+  std::string exec() const { return root_ + "/exec"; }
   std::string runtime_root() const { return root_ + "/runc"; }
   std::string exits() const { return root_ + "/exits"; }
   std::string images() const { return root_ + "/images"; }

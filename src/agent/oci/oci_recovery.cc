@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "agent/oci/exec_program.h"
 #include "agent/oci/init_program.h"
 #include "agent/oci/mounts.h"
 #include "agent/oci/oci_answer.h"
@@ -22,15 +23,20 @@ constexpr auto kRotationTick = std::chrono::seconds(10);
 constexpr auto kTidyTick = std::chrono::hours(1);
 constexpr auto kImagesTick = std::chrono::minutes(5);
 
+// Containers that run keep the program they have: it is replaced, not written to.
+Result<void> keep_program(const std::string& path, std::string_view program) {
+  if (sys::read_file(path).value_or("") == program) return {};
+  return replace_file(path, program, 0755);
+}
+
 Result<void> make_places(const Layout& layout) {
   for (const auto& folder : {layout.root(), layout.runtime_root(), layout.exits(), layout.logs(), layout.pods()}) {
     GW_CHECKED(make_folders(folder, 0700));
   }
   GW_CHECKED(unmount_below(layout.probes()));
   GW_CHECKED(remove_tree(layout.probes()));
-  // Containers that run keep the program they have: it is replaced, not written to.
-  if (sys::read_file(layout.init()).value_or("") == init_program()) return {};
-  return replace_file(layout.init(), init_program(), 0755);
+  GW_CHECKED(keep_program(layout.init(), init_program()));
+  return keep_program(layout.exec(), exec_program());
 }
 
 struct Start {

@@ -269,7 +269,21 @@ def test_suspend_resume_and_restart(arena: Arena, user: User) -> None:
     assert name(user.sees("configmaps", "-l", "createdBy=arena")[0]) == "train-pytorchjob"
 
 
+def serves_elastic_mpi_jobs(user: User) -> bool:
+    return user.tries("get", "mpijobs.v2beta1.kubeflow.org").returncode == 0
+
+
+def test_what_the_cluster_does_not_serve_is_named_and_nothing_is_left(arena: Arena, user: User) -> None:
+    if serves_elastic_mpi_jobs(user):
+        pytest.skip("everything is served")
+    refused = arena.tries("submit", "et", "--name=elastic", "--image=i", "horovodrun x")
+    assert refused.returncode == 1 and "does not serve mpijobs of kubeflow.org/v2beta1" in refused.stderr
+    assert "elastic-etjob" not in {name(found) for found in user.sees("configmaps")}
+
+
 def test_an_elastic_job_is_scaled_within_its_limits(arena: Arena, user: User, without_controller: set[str]) -> None:
+    if not serves_elastic_mpi_jobs(user):
+        pytest.skip("MPIJobs of v2beta1 are not served")
     arena.does("submit", "et", "--name=elastic", "--gpus=1", "--workers=2", "--max-workers=3", "--image=i", "horovodrun x")
     if "mpijobs" in without_controller:
         early = arena.tries("scaleout", "et", "--name=elastic")
@@ -300,7 +314,7 @@ def test_dry_runs_create_nothing(arena: Arena, user: User) -> None:
     ]
     plan = arena.does(*torch, "--dry-run=plan", "python train.py")
     assert "PodGroup default/train would go to:" in plan and "train-worker-1" in plan
-    for kind in ("mpi", "pytorch", "tf", "et", "horovod"):
+    for kind in ("mpi", "pytorch", "tf", "horovod", *(["et"] if serves_elastic_mpi_jobs(user) else [])):
         arena.does("submit", kind, "--name=x", "--image=i", "--dry-run=server", "true")
     arena.does("submit", "ray", "--name=x", "--image=i", "--worker-replicas=2", "--dry-run=server", "true")
     assert not ours(user)

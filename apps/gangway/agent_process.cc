@@ -1,5 +1,6 @@
 #include "agent_process.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <future>
@@ -80,11 +81,22 @@ struct AgentProcess::Parts {
   void end();
 };
 
+namespace {
+
+bool is_address(const std::string& name) {
+  in6_addr bytes{};
+  return ::inet_pton(AF_INET, name.c_str(), &bytes) == 1 || ::inet_pton(AF_INET6, name.c_str(), &bytes) == 1;
+}
+
+}  // namespace
+
+// The server asks for a node by its name. One that looks like an address is looked up among the addresses.
 Result<void> AgentProcess::Parts::make_identity() {
   crypto::PkiSpec names;
   names.ip_addresses = {"127.0.0.1"};
   for (const auto& node : config.nodes) {
     names.dns_names.push_back(node.spec.name);
+    if (is_address(node.spec.name)) names.ip_addresses.push_back(node.spec.name);
     if (!node.spec.address.empty()) names.ip_addresses.push_back(node.spec.address);
   }
   const std::string pki = cli::DataDir(config.data_dir).pki();

@@ -1,4 +1,4 @@
-"""Where containers cannot run, that is said before anybody waits for a pod."""
+"""What machines and nodes may be like: where containers cannot run that is said, and nodes may be called anything."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from containers.cluster import ContainerCluster, Namespace
 from kube.harness.gangway import binary
 
 # Everything below it is this machine's.
@@ -35,3 +36,21 @@ def test_no_containers_in_a_chroot() -> None:
     assert done.returncode != 0
     assert "not possible on this machine" in done.stderr, done.stderr
     assert "this is a chroot" in done.stderr, done.stderr
+
+
+NAMED_LIKE_AN_ADDRESS = """\
+apiVersion: gangway.dev/v1alpha1
+kind: Cluster
+runtime: oci
+imagePolicy: host
+nodes:
+- {name: 192.168.0.23, capacity: {cpu: "4", memory: 8Gi}}
+"""
+
+
+def test_a_node_that_is_called_like_an_address_is_reached() -> None:
+    with ContainerCluster(NAMED_LIKE_AN_ADDRESS) as cluster, Namespace(cluster, "addressed") as space:
+        space.create_pod("talks", "echo hello; sleep 600")
+        space.wait_ready("talks")
+        assert space.logs("talks") == "hello\n"
+        assert space.must("exec", "talks", "--", "echo", "reached") == "reached\n"

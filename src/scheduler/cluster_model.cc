@@ -72,7 +72,7 @@ void ClusterModel::update(const View& view) {
     const auto facts = view.objects(kAllotments).facts(allotment, read_allotment);
     if (facts->is_open()) touched_gangs_.insert({name.ns, facts->gang, facts->is_group});
   }
-  for (const auto& [name, assumed] : assumed_allotments_) touch_gang_of(assumed, name.ns);
+  pending_.for_each([this](const auto& name, const auto& facts) { touch_gang_of(name, facts); });
   for (const GangKey& key : std::exchange(touched_gangs_, {})) update_gang(view, key);
   sweep();
 }
@@ -86,44 +86,18 @@ void ClusterModel::forget_assumed(const api::ObjectName& pod) {
   if (assumed_.erase(pod) > 0) touched_pods_.insert(pod);
 }
 
-void ClusterModel::assume(const api::ObjectName& allotment, AssumedAllotment assumed) {
-  assumed_allotments_[allotment] = std::move(assumed);
-}
-
-bool ClusterModel::is_being_granted(const api::ObjectName& allotment) const {
-  const auto assumed = assumed_allotments_.find(allotment);
-  return assumed != assumed_allotments_.end() && assumed->second.grant;
-}
-
 void ClusterModel::allotment_failed(const api::ObjectName& allotment, bool is_certain) {
-  if (!is_being_granted(allotment)) return;
-  AssumedAllotment& assumed = assumed_allotments_.at(allotment);
-  assumed.is_lost = true;
-  if (!is_certain) assumed.is_in_doubt = true;
-  // A refusal says nothing about requests before it.
-  if (!assumed.is_in_doubt) touch_gang_of(assumed_allotments_.extract(allotment).mapped(), allotment.ns);
+  if (const auto dropped = pending_.failed(allotment, is_certain)) touch_gang_of(allotment, *dropped);
 }
 
-std::vector<std::pair<api::ObjectName, client::Action>> ClusterModel::take_lost_grants(const View& view) {
-  std::vector<std::pair<api::ObjectName, client::Action>> lost;
-  for (auto at = assumed_allotments_.begin(); at != assumed_allotments_.end();) {
-    auto& [name, assumed] = *at;
-    const bool is_due = assumed.is_lost && assumed.grant && !view.is_held(kAllotments, name);
-    if (is_due && !find_gang(assumed.grant->is_group, {name.ns, assumed.grant->gang})) {
-      at = assumed_allotments_.erase(at);
-      continue;
-    }
-    if (is_due) {
-      lost.emplace_back(name, *assumed.write);
-      assumed.is_lost = false;
-    }
-    ++at;
-  }
-  return lost;
+std::vector<PendingGrants::Write> ClusterModel::take_lost_grants(const View& view) {
+  return pending_.take_lost(view, [this](const api::ObjectName& name, const AllotmentFacts& facts) {
+    return find_gang(facts.is_group, {name.ns, facts.gang}).has_value();
+  });
 }
 
-void ClusterModel::touch_gang_of(const AssumedAllotment& assumed, const std::string& ns) {
-  if (assumed.grant) touched_gangs_.insert({ns, assumed.grant->gang, assumed.grant->is_group});
+void ClusterModel::touch_gang_of(const api::ObjectName& allotment, const AllotmentFacts& facts) {
+  touched_gangs_.insert({allotment.ns, facts.gang, facts.is_group});
 }
 
 // A write names the revision that it was decided on: once the object has left it, the object itself says what became of
@@ -135,17 +109,7 @@ void ClusterModel::settle_assumed(const View& view) {
     if (is_over) touched_pods_.insert(entry.first);
     return is_over;
   });
-  std::erase_if(assumed_allotments_, [&](const auto& entry) { return is_settled(view, entry.first, entry.second); });
-}
-
-// What is being closed stays so for us until the mirror shows it, whatever else is written to it on the way.
-bool ClusterModel::is_settled(const View& view, const api::ObjectName& name, const AssumedAllotment& assumed) const {
-  const api::Version now = view.get(kAllotments, name);
-  if (assumed.grant && (now ? now.header->revision : 0) != assumed.revision) return true;
-  // It was answered, and the mirror has got as far.
-  if (assumed.grant) return !assumed.is_lost && !view.is_held(kAllotments, name);
-  if (!now) return !view.is_held(kAllotments, name);
-  return !view.objects(kAllotments).facts(now, read_allotment)->is_open();
+  pending_.settle(view);
 }
 
 std::optional<GangId> ClusterModel::find_gang(bool is_group, const api::ObjectName& name) const {
@@ -421,9 +385,8 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   gang.ticket = read_ticket(view, key);
 }
 
-std::shared_ptr<const AllotmentFacts> ClusterModel::grant_of(const View& view, const api::ObjectName& name) const {
-  if (const auto assumed = assumed_allotments_.find(name); assumed != assumed_allotments_.end())
-    return assumed->second.grant;
+PendingGrants::Facts ClusterModel::grant_of(const View& view, const api::ObjectName& name) const {
+  if (const auto pending = pending_.find(name)) return *pending;
   const api::Version allotment = view.get(kAllotments, name);
   if (!allotment) return nullptr;
   auto facts = view.objects(kAllotments).facts(allotment, read_allotment);

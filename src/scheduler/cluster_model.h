@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "api/object.h"
-#include "client/action.h"
 #include "client/view.h"
 #include "planning/snapshot.h"
 #include "scheduler/allotment.h"
 #include "scheduler/cycle_sink.h"
 #include "scheduler/facts.h"
+#include "scheduler/pending_grants.h"
 #include "volumes/claim_limits.h"
 
 namespace gangway::scheduler {
@@ -44,23 +44,15 @@ class ClusterModel {
   const std::map<api::ObjectName, Assumed>& assumed() const { return assumed_; }
   void forget_assumed(const api::ObjectName& pod);
 
-  // An Allotment is being written, decided on a revision of it (0: there was none): for us it is so, until the mirror
-  // shows what became of it.
-  struct AssumedAllotment {
-    api::Revision revision = 0;
-    std::shared_ptr<const AllotmentFacts> grant = {};  // null: it is to be closed, and holds nothing any more
-    std::optional<client::Action> write = {};          // of a grant: to be asked for again when its answer is lost
-    bool is_lost = false;                              // or could not be asked for yet
-    bool is_in_doubt = false;                          // an answer was lost: what was asked for may still come to be
-  };
-  void assume(const api::ObjectName& allotment, AssumedAllotment assumed);
-  // What it grants: what is being written counts before what the mirror shows. Null: nothing, or no more.
-  std::shared_ptr<const AllotmentFacts> grant_of(const client::View& view, const api::ObjectName& allotment) const;
-  bool is_being_granted(const api::ObjectName& allotment) const;
+  // Allotments that are being written: for us they are so, until the mirror shows what became of them.
+  PendingGrants& pending() { return pending_; }
+  const PendingGrants& pending() const { return pending_; }
+  // What an Allotment grants: what is being written counts before what the mirror shows. Null: nothing, or no more.
+  PendingGrants::Facts grant_of(const client::View& view, const api::ObjectName& allotment) const;
   // The write of a grant has failed: nothing was done, or nobody knows.
   void allotment_failed(const api::ObjectName& allotment, bool is_certain);
-  // What is to be asked for again, once: writes of grants whose answers were lost and whom somebody still waits for.
-  std::vector<std::pair<api::ObjectName, client::Action>> take_lost_grants(const client::View& view);
+  // What is to be asked for again, once: writes whose answers were lost and whom somebody still waits for.
+  std::vector<PendingGrants::Write> take_lost_grants(const client::View& view);
 
   const planning::Snapshot& snapshot() const { return snapshot_; }
   const planning::Policies& policies() const { return policies_; }
@@ -97,8 +89,7 @@ class ClusterModel {
   void settle_assumed(const client::View& view);
   void update_places(const client::View& view);
   WallTime place_in_line(const api::Version& pod) const;
-  bool is_settled(const client::View& view, const api::ObjectName& name, const AssumedAllotment& assumed) const;
-  void touch_gang_of(const AssumedAllotment& assumed, const std::string& ns);
+  void touch_gang_of(const api::ObjectName& allotment, const AllotmentFacts& facts);
   void set_times(WallTime now);
   void sweep();
 
@@ -137,7 +128,7 @@ class ClusterModel {
   std::multimap<api::ObjectName, Place> places_;
   NamespaceLabels namespaces_;
   std::set<api::ObjectName> choose_namespaces_;  // pods that do, by their labels
-  std::map<api::ObjectName, AssumedAllotment> assumed_allotments_;
+  PendingGrants pending_;
   Pool<planning::NodeTraits> traits_;
   Pool<planning::PodShape> shapes_;
 

@@ -84,6 +84,7 @@ class Scheduler::Look {
 
   // ── what is new (look_grants.cc) ──
   void read_old_promises();
+  void note_old_promise(const api::ObjectName& allotment, const AllotmentFacts& facts);
   bool is_promised(const planning::Ticket& ticket) const;
   bool is_half_bound(const planning::Gang& gang) const;
   bool follows_the_top_class(const planning::Ticket& ticket);

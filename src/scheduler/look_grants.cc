@@ -11,20 +11,24 @@ using client::resources::kPods;
 using planning::GangId;
 using planning::PodId;
 
-// Places that were taken back, or given for others, and that Allotments still name.
+// Places that were taken back, or given for others, and that Allotments still name, or may come to name.
 void Scheduler::Look::read_old_promises() {
   for (const auto& [name, allotment] : view_.objects(kAllotments).all()) {
     const auto shown = facts_of(allotment);
-    if (!shown->is_open() || model_.grant_of(view_, name) == shown) continue;
-    const auto gang = model_.find_gang(shown->is_group, {name.ns, shown->gang});
-    if (!gang) continue;
-    for (const AllotmentFacts::Place& place : shown->places) {
-      const api::Version pod = view_.get(kPods, {name.ns, place.pod});
-      if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
-      const auto assumed = model_.assumed().find(pod.header->name);
-      if (assumed != model_.assumed().end() && assumed->second.node == place.node) continue;
-      if (const auto node = model_.find_node(place.node)) old_promises_.emplace(*node, *gang);
-    }
+    if (shown->is_open() && model_.grant_of(view_, name) != shown) note_old_promise(name, *shown);
+  }
+  for (const auto& [name, facts] : model_.pending().given_up()) note_old_promise(name, *facts);
+}
+
+void Scheduler::Look::note_old_promise(const api::ObjectName& allotment, const AllotmentFacts& facts) {
+  const auto gang = model_.find_gang(facts.is_group, {allotment.ns, facts.gang});
+  if (!gang) return;
+  for (const AllotmentFacts::Place& place : facts.places) {
+    const api::Version pod = view_.get(kPods, {allotment.ns, place.pod});
+    if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
+    const auto assumed = model_.assumed().find(pod.header->name);
+    if (assumed != model_.assumed().end() && assumed->second.node == place.node) continue;
+    if (const auto node = model_.find_node(place.node)) old_promises_.emplace(*node, *gang);
   }
 }
 
@@ -108,23 +112,21 @@ void Scheduler::Look::write(const planning::Ticket& ticket) {
   json::Value body = allotment_of(snapshot_, ticket, view_.now(), scheduler_.epoch_, kept, kept_victims);
   const api::ObjectName name{gang.ns, allotment_name(!gang.is_plain, gang.name)};
   const api::Version before = view_.get(kAllotments, name);
-  ClusterModel::AssumedAllotment assumed{.grant = std::make_shared<const AllotmentFacts>(read_grant(body))};
-  if (!before) {
-    assumed.write = Create{kAllotments, gang.ns, std::move(body)};
-  } else {
+  auto grant = std::make_shared<const AllotmentFacts>(read_grant(body));
+  client::Action write = Create{kAllotments, gang.ns, body};
+  if (before) {
     auto tree = json::parse(*before.json);
     if (!tree) return;
     // Two grants are never the same, or the end of the first would be taken for that of the second.
     body.as_object()["spec"].as_object()["attempt"] = json::integer_at(*tree, {"spec", "attempt"}) + 1;
     // An embedded server's versions do not say what they are, and an update must.
     for (const char* key : {"apiVersion", "kind", "spec"}) tree->as_object()[key] = body.as_object()[key];
-    assumed.revision = before.header->revision;
-    assumed.write = Update{client::target_of(kAllotments, before), std::move(*tree)};
+    write = Update{client::target_of(kAllotments, before), std::move(*tree)};
   }
   // Where something else is being written to it, the room is kept until that is over and it can be granted.
-  assumed.is_lost = !may_write(kAllotments, name);
-  if (!assumed.is_lost) outcome_.allowed_now.push_back(*assumed.write);
-  model_.assume(name, std::move(assumed));
+  const bool is_asked = may_write(kAllotments, name);
+  if (is_asked) outcome_.allowed_now.push_back(write);
+  model_.pending().grant(name, before ? before.header->revision : 0, std::move(grant), std::move(write), is_asked);
 }
 
 }  // namespace gangway::scheduler

@@ -22,13 +22,13 @@ void Scheduler::Look::withdraw(GangId gang, const TicketVerdict& why) {
   const planning::Gang& whose = snapshot_.gangs[gang];
   const api::ObjectName name{whose.ns, allotment_name(!whose.is_plain, whose.name)};
   // Also one that is still being written: it is closed once it is there.
-  model_.assume(name, {});
+  model_.pending().close(name);
   if (const api::Version allotment = view_.get(kAllotments, name)) close(allotment, kWithdrawn, why);
 }
 
 // The end of a ticket gives its room back at once: nothing is done for it any more, whether that is shown or not.
 void Scheduler::Look::close(const api::Version& allotment, const char* phase, const TicketVerdict& why) {
-  if (set_status(allotment, phase, why)) model_.assume(allotment.header->name, {});
+  if (set_status(allotment, phase, why)) model_.pending().close(allotment.header->name);
 }
 
 bool Scheduler::Look::set_status(const api::Version& allotment, const char* phase, const TicketVerdict& why) {
@@ -63,18 +63,19 @@ void Scheduler::Look::advance(const api::Version& allotment) {
   const api::ObjectName owner{allotment.header->name.ns, facts->gang};
   const auto id = model_.find_gang(facts->is_group, owner);
   if (!id) return clear_away(allotment, *facts);
-  if (!facts->is_open() || withdrawn_.contains(*id) || model_.is_being_granted(allotment.header->name)) return;
+  if (!facts->is_open() || withdrawn_.contains(*id) || model_.pending().is_being_granted(allotment.header->name))
+    return;
   const planning::Gang& gang = snapshot_.gangs[*id];
   if (!gang.ticket) {
-    bool has_lost_a_node = false;
+    bool is_given_up = facts->places.empty();
     for (const AllotmentFacts::Place& place : facts->places) {
       const api::ObjectName name{allotment.header->name.ns, place.pod};
       const api::Version pod = view_.get(kPods, name);
       if (!pod || pod.header->uid != place.uid || is_bound(*pod.header)) continue;
       if (model_.assumed().contains(name)) return;  // its binding may still fail: the ticket is not over
-      has_lost_a_node = true;
+      is_given_up = true;                           // a node that it counted on is gone
     }
-    return has_lost_a_node ? close(allotment, kWithdrawn, taken_back()) : close(allotment, kBound);
+    return is_given_up ? close(allotment, kWithdrawn, taken_back()) : close(allotment, kBound);
   }
   // One that an earlier leader wrote is taken on first: what he may still have on the way about it then fails.
   if (facts->epoch < scheduler_.epoch_) return take_on(allotment);

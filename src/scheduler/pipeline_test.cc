@@ -315,6 +315,66 @@ TEST_F(PipelineTest, RoomThatWasTakenBackGoesToLowerPrioritiesWhenThatIsSeen) {
   EXPECT_FALSE(api.tree(kAllotments, allotment("low", false)).is_null()) << "waits for v, which nobody counts on now";
 }
 
+// The same of a grant that nobody has seen yet when it is taken back: it may be there for all others to read.
+struct UnseenTakenBackTest : PipelineTest {
+  void take_back_before_the_grant_is_seen() {
+    node("n0", "2");
+    pod("low", "1", R"({"spec":{"schedulingGates":[{"name":"wait"}]}})");  // before g in line, once it may be placed
+    bench.start(scheduler);
+    bench.loop.advance(10s);
+    pair("g");
+    bench.loop.run_until_idle();
+    ASSERT_THAT(done(), ElementsAre("allotments g"));
+    pod("high", "1", priority(10));
+    api.patch(kPods, {"default", "low"}, testing::parsed(R"({"spec":{"schedulingGates":null}})"));
+    bench.loop.advance(5s);
+    ASSERT_EQ(place("high"), "n0");
+  }
+  void fail_the_next_grant(bool after_commit) {
+    api.inject({.when = [](const auto& request) { return request.resource == kAllotments; },
+                .error = testing::an_error(Reason::kTimeout),
+                .after_commit = after_commit});
+  }
+};
+
+TEST_F(UnseenTakenBackTest, ItsRoomGoesToLowerPrioritiesWhenThatIsSeen) {
+  api.set_watch_lag(kAllotments, 20s);
+  take_back_before_the_grant_is_seen();
+  EXPECT_EQ(place("low"), "") << "n0 is promised to g for all who read";
+  bench.loop.advance(2min);
+  EXPECT_EQ(phase(allotment("g")), "Withdrawn");
+  EXPECT_EQ(place("low"), "n0");
+}
+
+TEST_F(UnseenTakenBackTest, ItsRoomIsNotForgottenWhenTheMirrorIsLate) {
+  api.set_watch_lag(kAllotments, 2min);
+  take_back_before_the_grant_is_seen();
+  bench.loop.advance(100s);
+  EXPECT_EQ(place("low"), "");
+  bench.loop.advance(5min);
+  EXPECT_EQ(place("low"), "n0");
+}
+
+TEST_F(UnseenTakenBackTest, ItsRoomIsNotForgottenWhenTheAnswerIsLost) {
+  api.set_watch_lag(kAllotments, 2min);
+  fail_the_next_grant(true);
+  take_back_before_the_grant_is_seen();
+  bench.loop.advance(100s);
+  EXPECT_EQ(place("low"), "");
+  bench.loop.advance(5min);
+  EXPECT_EQ(place("low"), "n0");
+}
+
+TEST_F(UnseenTakenBackTest, ItsRoomIsGivenOnWhenItWasNeverWritten) {
+  fail_the_next_grant(false);
+  take_back_before_the_grant_is_seen();
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("low"), "n0");
+  EXPECT_EQ(phase(allotment("g")), "Withdrawn")
+      << "an empty grant keeps one that is still on its way from coming to be";
+  EXPECT_TRUE(json::array_at(api.tree(kAllotments, allotment("g")), {"spec", "places"}).empty());
+}
+
 // The top class may disturb a gang in its first minutes. What it leaves of that gang is not for others to take before
 // everybody can read who began.
 TEST_F(PipelineTest, NobodyTakesTheRestOfAProtectedGangInOnePlanWithTheTopClass) {

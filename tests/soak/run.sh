@@ -24,7 +24,8 @@ crash_seed=1
 property_cases=10000
 planning_cases=100000
 fuzz_seconds=60
-folders=(base sys json api store client apiserver controllers planning scheduler cli net crypto agent testing)
+mapfile -t folders < <(find src -name '*_test.cc' | cut -d/ -f2 | sort -u)
+mapfile -t with_properties < <(grep -rlE 'RC_GTEST_PROP|rc::check' src --include='*_test.cc' | cut -d/ -f2 | sort -u)
 sanitized_seeds=1..50
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/gangway-soak-XXXXXX")
@@ -194,7 +195,7 @@ slice() {
     sim:?*) sim "${1#*:}" ;;
     mutants) check mutants tests/sim/mutants.sh ;;
     planted) check planted tests/fuzz/planted.sh ;;
-    properties) properties base_test json_test api_test store_test controllers_test scheduler_test planning_test ;;
+    properties) properties "${with_properties[@]/%/_test}" ;;
     properties:?*) properties "${1#*:}_test" ;;
     *)
       echo "soak: there is no slice $1; the first lines of tests/soak/run.sh name them" >&2

@@ -30,6 +30,11 @@ inline constexpr std::string_view kLastCheckpoint = "gangway.dev/last-checkpoint
 inline constexpr std::string_view kExpectedDuration = "gangway.dev/expected-duration";  // "2h"; more than 0
 // Of a PodGroup only: how many members it would like. Above spec.minMember it is elastic.
 inline constexpr std::string_view kMaxMembers = "gangway.dev/max-members";
+// Of a PodGroup only: members that are made once it runs (a launcher, a submitter), as a JSON list of their name, count
+// and pod template. They are above spec.minMember; room for them is granted with it.
+inline constexpr std::string_view kLateMembers = "gangway.dev/late-members";
+// On a pod: the name of the late members that it is one of.
+inline constexpr std::string_view kLateMemberLabel = "gangway.dev/late-member";
 
 // On a pod that was preempted and made again, or made again with all of its job: which attempt it is, from 2 on.
 inline constexpr std::string_view kAttempt = "gangway.dev/attempt";

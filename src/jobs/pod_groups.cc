@@ -25,9 +25,41 @@ std::string_view annotation(const json::Value& object, std::string_view key) {
   return json::string_at(object, {"metadata", "annotations", key});
 }
 
+// What of a container, or of a pod, decides where it can be.
+json::Value only(const json::Value& given, std::initializer_list<std::string_view> keys) {
+  json::Object kept;
+  for (const std::string_view key : keys)
+    if (const json::Value* value = json::find(given, {key})) kept[key] = *value;
+  return kept;
+}
+
+json::Value placement_of(const json::Value& pod_template) {
+  const json::Value* given = json::find(pod_template, {"spec"});
+  json::Value spec = given == nullptr ? json::Value(json::Object())
+                                      : only(*given, {"nodeName", "nodeSelector", "affinity", "tolerations",
+                                                      "topologySpreadConstraints", "overhead", "resources"});
+  for (const std::string_view list : {"containers", "initContainers"}) {
+    json::Array containers;
+    for (const json::Value& container : json::array_at(pod_template, {"spec", list}))
+      containers.push_back(only(container, {"name", "resources", "ports", "restartPolicy"}));
+    if (!containers.empty()) spec.as_object()[list] = std::move(containers);
+  }
+  return json::Object{{"metadata", json::Object{{"labels", json::map_at(pod_template, {"metadata", "labels"})}}},
+                      {"spec", std::move(spec)}};
+}
+
+std::string late_members_of(const GangWish& wish) {
+  json::Array list;
+  for (const LateMember& late : wish.late)
+    list.push_back(
+        json::Object{{"name", late.name}, {"count", late.count}, {"template", placement_of(late.pod_template)}});
+  return json::serialize(json::Value(std::move(list)));
+}
+
 json::Object annotations_of(const json::Value& job, const GangWish& wish) {
   json::Object annotations = gang_annotations(job, wish.is_elastic());
   if (wish.is_elastic()) annotations[api::kMaxMembers] = std::to_string(wish.maximum);
+  if (!wish.late.empty()) annotations[api::kLateMembers] = late_members_of(wish);
   return annotations;
 }
 
@@ -93,7 +125,7 @@ std::optional<client::Action> keep_pod_group(const client::View& view, const con
   const auto group = json::parse(*present.json);
   if (!group) return std::nullopt;
   std::vector<std::string_view> annotations(std::begin(kCopied), std::end(kCopied));
-  annotations.push_back(api::kMaxMembers);
+  annotations.insert(annotations.end(), {api::kMaxMembers, api::kLateMembers});
   static constexpr std::string_view kSpec[] = {"minMember", "minResources", "scheduleTimeoutSeconds"};
   json::Value patch = json::Object();
   add_differences(*group, annotations_of(job, wish), {"metadata", "annotations"}, annotations, patch);

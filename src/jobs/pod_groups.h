@@ -20,12 +20,21 @@ namespace gangway::jobs {
 enum class OnPreempt : std::uint8_t { kFail, kRequeue, kShrink };
 OnPreempt on_preempt_of(const json::Value& job);
 
+// Pods of a job that are made once its gang runs. They bear the PodGroup's label, and api::kLateMemberLabel with the
+// name.
+struct LateMember {
+  std::string name;  // launcher, submitter
+  std::int64_t count = 1;
+  json::Value pod_template = {};
+};
+
 // What a job needs of its PodGroup.
 struct GangWish {
   std::int64_t minimum = 1;  // pods that exist before the job starts, and without which it does not
   std::int64_t maximum = 0;  // above the minimum: it is elastic
   json::Value min_resources = nullptr;
   std::optional<std::int64_t> schedule_timeout_seconds = {};
+  std::vector<LateMember> late = {};  // not in the minimum: room for them is granted with it
 
   bool is_elastic() const { return maximum > minimum; }
 };

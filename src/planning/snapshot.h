@@ -61,6 +61,7 @@ struct OpenTicket {
     std::shared_ptr<const PodShape> shape;
     Labels labels = {};
     NodeId node = kNone;
+    std::string name = {};  // of the late members
   };
   std::vector<Place> places = {};  // of pods that are not bound yet
   std::vector<Hold> holds = {};
@@ -72,6 +73,7 @@ struct LateMembers {
   std::shared_ptr<const PodShape> shape;
   Labels labels = {};
   std::int64_t count = 0;
+  std::string name = {};
 };
 
 struct Gang {

@@ -29,6 +29,33 @@ json::Object to_json(const AllotmentFacts::Place& place) {
   return {{"pod", place.pod}, {"uid", place.uid}, {"node", place.node}};
 }
 
+json::Object to_json(const AllotmentFacts::Hold& hold) {
+  json::Object object{{"name", hold.name}, {"node", hold.node}};
+  if (!hold.requests.is_null()) object["requests"] = hold.requests;
+  return object;
+}
+
+json::Object to_json(const AllotmentFacts::Victim& victim) {
+  json::Object object{{"namespace", victim.pod.ns},
+                      {"pod", victim.pod.name},
+                      {"uid", victim.uid},
+                      {"node", victim.node},
+                      {"how", victim.how}};
+  if (!victim.gang.empty()) object["gang"] = victim.gang;
+  return object;
+}
+
+AllotmentFacts::Hold hold_of(const planning::Snapshot& snapshot, const planning::Gang& gang,
+                             const planning::Hold& hold) {
+  const planning::LateMembers& late = gang.late[hold.late];
+  json::Object requests;
+  for (const auto& [resource, amount] : late.shape->request) {
+    const std::string& name = snapshot.resources.name_of(resource);
+    requests[name] = fmt::format("{}{}", amount, name == "cpu" ? "m" : "");
+  }
+  return {late.name, snapshot.nodes[hold.node].name, std::move(requests)};
+}
+
 json::Object victim_of(const planning::Snapshot& snapshot, planning::PodId id, const char* how) {
   const planning::Pod& pod = snapshot.pods[id];
   json::Object victim{{"namespace", pod.ns},
@@ -51,6 +78,11 @@ AllotmentFacts read_grant(const json::Value& tree) {
   for (const auto& place : json::array_at(tree, {"spec", "places"}))
     facts.places.push_back({std::string(json::string_at(place, {"pod"})), std::string(json::string_at(place, {"uid"})),
                             std::string(json::string_at(place, {"node"}))});
+  for (const auto& hold : json::array_at(tree, {"spec", "holds"})) {
+    const json::Value* requests = json::find(hold, {"requests"});
+    facts.holds.push_back({std::string(json::string_at(hold, {"name"})), std::string(json::string_at(hold, {"node"})),
+                           requests == nullptr ? json::Value(nullptr) : *requests});
+  }
   for (const auto& victim : json::array_at(tree, {"spec", "victims"}))
     facts.victims.push_back(
         {{std::string(json::string_at(victim, {"namespace"})), std::string(json::string_at(victim, {"pod"}))},
@@ -122,25 +154,19 @@ TicketVerdict nobody_is_left() {
 }
 
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
-                         std::int64_t epoch, const std::vector<AllotmentFacts::Place>& kept,
-                         const std::vector<AllotmentFacts::Victim>& kept_victims) {
+                         std::int64_t epoch, const AllotmentFacts& kept) {
   const planning::Gang& gang = snapshot.gangs[ticket.gang];
   json::Array places;
-  for (const auto& place : kept) places.push_back(to_json(place));
+  for (const auto& place : kept.places) places.push_back(to_json(place));
   for (const planning::Placement& place : ticket.places) {
     const planning::Pod& pod = snapshot.pods[place.pod];
-    places.push_back(to_json({pod.name, pod.uid, snapshot.nodes[place.node].name}));
+    places.push_back(to_json(AllotmentFacts::Place{pod.name, pod.uid, snapshot.nodes[place.node].name}));
   }
+  json::Array holds;
+  for (const auto& hold : kept.holds) holds.push_back(to_json(hold));
+  for (const planning::Hold& hold : ticket.holds) holds.push_back(to_json(hold_of(snapshot, gang, hold)));
   json::Array victims;
-  for (const auto& victim : kept_victims) {
-    json::Object entry{{"namespace", victim.pod.ns},
-                       {"pod", victim.pod.name},
-                       {"uid", victim.uid},
-                       {"node", victim.node},
-                       {"how", victim.how}};
-    if (!victim.gang.empty()) entry["gang"] = victim.gang;
-    victims.push_back(std::move(entry));
-  }
+  for (const auto& victim : kept.victims) victims.push_back(to_json(victim));
   for (const Eviction& eviction : ticket.evictions)
     for (const planning::PodId pod : eviction.pods) victims.push_back(victim_of(snapshot, pod, word_of(eviction.how)));
   for (const planning::PodId pod : ticket.waits_for) victims.push_back(victim_of(snapshot, pod, "Fail"));
@@ -150,6 +176,7 @@ json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Tic
                     {"grantedAt", to_rfc3339(now)}};
   if (epoch > 0) spec["epoch"] = epoch;
   if (!gang.uid.empty()) spec["gang"].as_object()["uid"] = gang.uid;
+  if (!holds.empty()) spec["holds"] = std::move(holds);
   if (!victims.empty()) spec["victims"] = std::move(victims);
   if (ticket.lost_gpu_seconds > 0) spec["lostGpuSeconds"] = ticket.lost_gpu_seconds;
   return json::Object{

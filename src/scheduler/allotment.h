@@ -46,10 +46,17 @@ struct AllotmentFacts {
     std::string gang;          // "ns/name" of a group; empty for a plain pod
     std::string how = "Fail";  // Shrink, Fail or Requeue
   };
+  // Room for a late member of the group.
+  struct Hold {
+    std::string name;
+    std::string node;
+    json::Value requests = nullptr;
+  };
   bool is_group = false;
   std::string gang;        // the PodGroup's name, or the pod's
   std::int64_t epoch = 0;  // of the leader who granted it, or has taken it on since
   std::vector<Place> places;
+  std::vector<Hold> holds;
   std::vector<Victim> victims;
   std::string phase;
   bool is_observed = false;                  // the phase is about the grant as it stands, not about an earlier one
@@ -84,9 +91,8 @@ TicketVerdict taken_over_by(const std::string& gang);
 TicketVerdict taken_back();
 TicketVerdict nobody_is_left();
 
-// The object for a ticket. `kept` are places of an earlier grant that still hold.
+// The object for a ticket. `kept` is what of an earlier grant still holds: its places, holds and victims.
 json::Value allotment_of(const planning::Snapshot& snapshot, const planning::Ticket& ticket, WallTime now,
-                         std::int64_t epoch, const std::vector<AllotmentFacts::Place>& kept,
-                         const std::vector<AllotmentFacts::Victim>& kept_victims);
+                         std::int64_t epoch, const AllotmentFacts& kept);
 
 }  // namespace gangway::scheduler

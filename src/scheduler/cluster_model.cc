@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/gang.h"
 #include "api/pod_phase.h"
 #include "client/resource.h"
 #include "scheduler/requeue.h"
@@ -20,6 +21,7 @@ using client::resources::kPods;
 using planning::GangId;
 using planning::kNone;
 using planning::NodeId;
+using planning::OpenTicket;
 using planning::PodId;
 
 constexpr const char* kNodeName = "spec.nodeName";
@@ -27,6 +29,12 @@ constexpr const char* kNodeName = "spec.nodeName";
 constexpr std::int64_t kHighestUserPriority = 1'000'000'000;
 // Values that nobody uses any more are dropped when there are so many more of them than at the last time.
 constexpr std::size_t kSweepAfter = 4096;
+
+std::string_view late_name_of(const planning::Pod& pod) {
+  const auto at = std::find_if(pod.labels.begin(), pod.labels.end(),
+                               [](const auto& label) { return label.first == api::kLateMemberLabel; });
+  return at == pod.labels.end() ? std::string_view() : std::string_view(at->second);
+}
 
 }  // namespace
 
@@ -352,6 +360,7 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   Wishes wishes;
   gang.min_members = 1;
   gang.min_resources.clear();
+  gang.late.clear();
   gang.since = WallTime::max();
   if (key.is_group) {
     const api::Version group = view.get(kPodGroups, {key.ns, key.name});
@@ -361,6 +370,7 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
       gang.since = group.header->created;
       gang.min_members = facts->min_members;
       gang.min_resources = request_of(facts->min_resources);
+      read_late_members(facts->late, gang);
       wishes = facts->wishes;
     } else {
       gang.uid.clear();
@@ -383,6 +393,18 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   gang.max_preemptions = std::max(wishes.max_preemptions.value_or(limits_.max_preemptions), limits_.max_preemptions);
   gang.last_checkpoint = wishes.last_checkpoint;
   gang.ticket = read_ticket(view, key);
+}
+
+// Those that are there are needed like the others, and room is wanted for the rest.
+void ClusterModel::read_late_members(const std::vector<LateWish>& wishes, planning::Gang& gang) {
+  for (const LateWish& wish : wishes) {
+    const auto there = std::count_if(gang.members.begin(), gang.members.end(), [&](PodId member) {
+      return !snapshot_.pods[member].is_terminating && late_name_of(snapshot_.pods[member]) == wish.name;
+    });
+    gang.min_members += there;
+    gang.late.push_back(
+        {one_of(shapes_, shape_of(wish.needs)), wish.labels, std::max<std::int64_t>(0, wish.count - there), wish.name});
+  }
 }
 
 PendingGrants::Facts ClusterModel::grant_of(const View& view, const api::ObjectName& name) const {
@@ -414,8 +436,34 @@ std::optional<planning::OpenTicket> ClusterModel::read_ticket(const View& view, 
     if (pod == pods_.end() || snapshot_.pods[pod->second].uid != victim.uid) continue;
     if (snapshot_.pods[pod->second].node != kNone) ticket.victims.push_back(pod->second);
   }
-  if (ticket.places.empty()) return std::nullopt;
+  read_holds(snapshot_.gangs[gangs_.at(key)], *facts, ticket);
+  if (ticket.places.empty() && ticket.holds.empty()) return std::nullopt;
   return ticket;
+}
+
+// A late member that is there takes the room that was held for it.
+void ClusterModel::read_holds(const planning::Gang& gang, const AllotmentFacts& facts,
+                              planning::OpenTicket& ticket) const {
+  std::set<PodId> taken;
+  const auto arrived = [&](const std::string& name) {
+    return std::find_if(gang.members.begin(), gang.members.end(), [&](PodId member) {
+      const planning::Pod& pod = snapshot_.pods[member];
+      return !pod.is_terminating && !pod.is_gated && late_name_of(pod) == name && !taken.contains(member);
+    });
+  };
+  for (const OpenTicket::Place& place : ticket.places) taken.insert(place.pod);
+  for (const AllotmentFacts::Hold& hold : facts.holds) {
+    const auto late = std::find_if(gang.late.begin(), gang.late.end(),
+                                   [&](const planning::LateMembers& members) { return members.name == hold.name; });
+    const auto node = nodes_.find(hold.node);
+    const auto pod = arrived(hold.name);
+    if (pod != gang.members.end()) {
+      taken.insert(*pod);
+      if (snapshot_.pods[*pod].node == kNone && node != nodes_.end()) ticket.places.push_back({*pod, node->second});
+    } else if (late != gang.late.end() && node != nodes_.end()) {
+      ticket.holds.push_back({late->shape, late->labels, node->second, late->name});
+    }
+  }
 }
 
 // There are few: they are read whole when one changes.

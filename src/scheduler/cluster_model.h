@@ -85,7 +85,9 @@ class ClusterModel {
   void update_budgets(const client::View& view);
   void update_namespaces(const client::View& view);
   void update_policies(const client::View& view);
+  void read_late_members(const std::vector<LateWish>& wishes, planning::Gang& gang);
   std::optional<planning::OpenTicket> read_ticket(const client::View& view, const GangKey& key);
+  void read_holds(const planning::Gang& gang, const AllotmentFacts& facts, planning::OpenTicket& ticket) const;
   void settle_assumed(const client::View& view);
   void update_places(const client::View& view);
   WallTime place_in_line(const api::Version& pod) const;

@@ -101,15 +101,10 @@ bool says_not_ready(const planning::NodeTraits& traits) {
   });
 }
 
-}  // namespace
-
-PodNeeds read_pod(const api::Version& version) {
+// All but its claims. Requires: the pod has a spec.
+PodNeeds read_needs(const json::Value& pod, const api::Header& header) {
   PodNeeds facts;
-  const auto tree = json::parse(*version.json);
-  const auto* found = tree ? json::find(*tree, {"spec"}) : nullptr;
-  if (found == nullptr) return facts;
-  const json::Value& pod = *tree;
-  const json::Value& spec = *found;
+  const json::Value& spec = *json::find(pod, {"spec"});
   facts.scheduler = json::string_at(spec, {"schedulerName"});
   facts.is_gated = !json::array_at(spec, {"schedulingGates"}).empty();
   facts.priority = json::integer_at(spec, {"priority"});
@@ -120,18 +115,17 @@ PodNeeds read_pod(const api::Version& version) {
     const auto at = facts.requests.find(resource);
     return at == facts.requests.end() || at->second == 0 ? otherwise : at->second;
   };
-  facts.shape = read_shape(pod, *version.header, facts.namespace_choices);
+  facts.shape = read_shape(pod, header, facts.namespace_choices);
   facts.shape.load_cpu = amount("cpu", kAssumedCpu);
   facts.shape.load_memory = amount("memory", kAssumedMemory);
   facts.shape.ports = host_ports(spec);
-  facts.group = version.header->label(api::kPodGroupLabel);
+  facts.group = header.label(api::kPodGroupLabel);
   facts.needs_group = !facts.group.empty();
   if (!facts.needs_group) {
-    facts.group = version.header->label(api::kOldPodGroupLabel);
-    facts.minimum = whole_number(version.header->label(kOldMinimumLabel)).value_or(0);
+    facts.group = header.label(api::kOldPodGroupLabel);
+    facts.minimum = whole_number(header.label(kOldMinimumLabel)).value_or(0);
   }
-  facts.rank = rank_of(*version.header);
-  facts.claims = volumes::read_pod_claims(version).names;
+  facts.rank = rank_of(header);
   facts.wishes = read_wishes(pod);
   if (const auto seconds = json::integer_at(spec, {"activeDeadlineSeconds"}); seconds > 0)
     facts.deadline = std::chrono::seconds(seconds);
@@ -140,6 +134,46 @@ PodNeeds read_pod(const api::Version& version) {
   if (const auto started = parse_rfc3339(json::string_at(pod, {"status", "startTime"}))) facts.started = *started;
   facts.nominated = json::string_at(pod, {"status", "nominatedNodeName"});
   read_condition(pod, facts);
+  return facts;
+}
+
+planning::Labels labels_of(const json::Value& object) {
+  planning::Labels labels;
+  for (const auto& [key, value] : json::map_at(object, {"metadata", "labels"}))
+    if (value.is_string()) labels.emplace_back(key, value.get_string());
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+// What cannot be read announces nobody.
+std::vector<LateWish> read_late_members(const json::Value& group, const api::Header& header) {
+  const std::string_view text = json::string_at(group, {"metadata", "annotations", api::kLateMembers});
+  const auto list = text.empty() ? Result<json::Value>(json::Array()) : json::parse(text);
+  std::vector<LateWish> all;
+  if (!list || !list->is_array()) return all;
+  for (const json::Value& one : list->get_array()) {
+    const json::Value* pod = json::find(one, {"template"});
+    LateWish wish;
+    wish.name = json::string_at(one, {"name"});
+    wish.count = json::integer_at(one, {"count"}, 1);
+    if (pod == nullptr || json::find(*pod, {"spec"}) == nullptr || wish.name.empty()) continue;
+    api::Header like;
+    like.name.ns = header.name.ns;
+    like.labels = labels_of(*pod);
+    wish.labels = like.labels;
+    wish.needs = read_needs(*pod, like);
+    all.push_back(std::move(wish));
+  }
+  return all;
+}
+
+}  // namespace
+
+PodNeeds read_pod(const api::Version& version) {
+  const auto tree = json::parse(*version.json);
+  if (!tree || json::find(*tree, {"spec"}) == nullptr) return {};
+  PodNeeds facts = read_needs(*tree, *version.header);
+  facts.claims = volumes::read_pod_claims(version).names;
   return facts;
 }
 
@@ -165,6 +199,7 @@ GroupWishes read_group(const api::Version& version) {
   if (!tree) return facts;
   facts.min_members = std::max<std::int64_t>(1, json::integer_at(*tree, {"spec", "minMember"}, 1));
   facts.min_resources = api::read_amounts(json::find(*tree, {"spec", "minResources"}));
+  facts.late = read_late_members(*tree, *version.header);
   facts.wishes = read_wishes(*tree);
   return facts;
 }

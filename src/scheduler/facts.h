@@ -61,9 +61,18 @@ struct NodeOffer {
 };
 NodeOffer read_node(const api::Version& node);
 
+// Members that a group gets once it runs.
+struct LateWish {
+  std::string name;
+  std::int64_t count = 1;
+  planning::Labels labels;
+  PodNeeds needs;
+};
+
 struct GroupWishes {
   std::int64_t min_members = 1;
   api::Amounts min_resources;
+  std::vector<LateWish> late;
   Wishes wishes;
 };
 GroupWishes read_group(const api::Version& group);

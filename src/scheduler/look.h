@@ -90,6 +90,7 @@ class Scheduler::Look {
   bool follows_the_top_class(const planning::Ticket& ticket);
   void give(const planning::Ticket& ticket);
   bool shares_a_claim(const planning::Ticket& ticket);
+  AllotmentFacts kept_of(const planning::Ticket& ticket) const;
   void write(const planning::Ticket& ticket);
 
   // ── those who wait (look_verdicts.cc) ──

@@ -30,6 +30,8 @@ void Scheduler::Look::note_old_promise(const api::ObjectName& allotment, const A
     if (assumed != model_.assumed().end() && assumed->second.node == place.node) continue;
     if (const auto node = model_.find_node(place.node)) old_promises_.emplace(*node, *gang);
   }
+  for (const AllotmentFacts::Hold& hold : facts.holds)
+    if (const auto node = model_.find_node(hold.node)) old_promises_.emplace(*node, *gang);
 }
 
 // Room that is promised may be taken over by a higher priority at once, by others only when everybody can read that the
@@ -96,20 +98,35 @@ bool Scheduler::Look::shares_a_claim(const planning::Ticket& ticket) {
   return false;
 }
 
+// What the gang's open ticket still gives it: a second grant takes the place of the first.
+AllotmentFacts Scheduler::Look::kept_of(const planning::Ticket& ticket) const {
+  AllotmentFacts kept;
+  const planning::Gang& gang = snapshot_.gangs[ticket.gang];
+  if (!gang.ticket || withdrawn_.contains(ticket.gang)) return kept;
+  for (const planning::OpenTicket::Place& place : gang.ticket->places)
+    kept.places.push_back(
+        {snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
+  const auto grant = model_.grant_of(view_, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
+  if (!grant) return kept;
+  std::vector<AllotmentFacts::Hold> holds = grant->holds;
+  for (const planning::OpenTicket::Hold& open : gang.ticket->holds) {
+    const auto at = std::find_if(holds.begin(), holds.end(), [&](const AllotmentFacts::Hold& hold) {
+      return hold.name == open.name && hold.node == snapshot_.nodes[open.node].name;
+    });
+    if (at == holds.end()) continue;
+    kept.holds.push_back(*at);
+    holds.erase(at);
+  }
+  for (const AllotmentFacts::Victim& victim : grant->victims)
+    if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
+                    [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
+      kept.victims.push_back(victim);
+  return kept;
+}
+
 void Scheduler::Look::write(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
-  std::vector<AllotmentFacts::Place> kept;
-  std::vector<AllotmentFacts::Victim> kept_victims;
-  if (gang.ticket && !withdrawn_.contains(ticket.gang)) {
-    for (const planning::OpenTicket::Place& place : gang.ticket->places)
-      kept.push_back({snapshot_.pods[place.pod].name, snapshot_.pods[place.pod].uid, snapshot_.nodes[place.node].name});
-    const auto grant = model_.grant_of(view_, {gang.ns, allotment_name(!gang.is_plain, gang.name)});
-    for (const AllotmentFacts::Victim& victim : grant ? grant->victims : std::vector<AllotmentFacts::Victim>())
-      if (std::any_of(gang.ticket->victims.begin(), gang.ticket->victims.end(),
-                      [&](PodId pod) { return snapshot_.pods[pod].uid == victim.uid; }))
-        kept_victims.push_back(victim);
-  }
-  json::Value body = allotment_of(snapshot_, ticket, view_.now(), scheduler_.epoch_, kept, kept_victims);
+  json::Value body = allotment_of(snapshot_, ticket, view_.now(), scheduler_.epoch_, kept_of(ticket));
   const api::ObjectName name{gang.ns, allotment_name(!gang.is_plain, gang.name)};
   const api::Version before = view_.get(kAllotments, name);
   auto grant = std::make_shared<const AllotmentFacts>(read_grant(body));

@@ -375,6 +375,81 @@ TEST_F(UnseenTakenBackTest, ItsRoomIsGivenOnWhenItWasNeverWritten) {
   EXPECT_TRUE(json::array_at(api.tree(kAllotments, allotment("g")), {"spec", "places"}).empty());
 }
 
+// A launcher is made when the workers run; room for it is granted with theirs.
+struct LateMemberTest : PipelineTest {
+  static constexpr const char* kLauncher =
+      R"({"metadata":{"labels":{"gangway.dev/late-member":"launcher","mpi_role_type":"launcher"}}})";
+
+  void pair_with_launcher(const std::string& name, const std::string& launcher_cpu) {
+    const std::string list = R"([{"name":"launcher","count":1,"template":{"spec":{"containers":[
+        {"name":"c","resources":{"requests":{"cpu":")" +
+                             launcher_cpu + R"("}}}]}}}])";
+    auto group = testing::an_object("scheduling.x-k8s.io/v1alpha1", "PodGroup", "default", name)
+                     .with(R"({"spec":{"minMember":2}})");
+    json::Value annotations =
+        json::Object{{"metadata", json::Object{{"annotations", json::Object{{"gangway.dev/late-members", list}}}}}};
+    api.create(kPodGroups, group.with(json::serialize(annotations)));
+    pod(name + "-0", "1", in_group(name));
+    pod(name + "-1", "1", in_group(name));
+  }
+  void launcher(const std::string& gang, const std::string& cpu) {
+    api.create(kPods, testing::a_pod("default", gang + "-launcher")
+                          .with(R"({"spec":{"schedulerName":"default-scheduler","containers":[
+                                    {"name":"c","resources":{"requests":{"cpu":")" +
+                                cpu + R"("}}}]}})")
+                          .with(in_group(gang))
+                          .with(kLauncher));
+  }
+};
+
+TEST_F(LateMemberTest, AGangDoesNotStartWithoutRoomForThem) {
+  node("n0", "2");
+  bench.start(scheduler);
+  pair_with_launcher("g", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-0") + place("g-1"), "") << "two cpus are not enough for three of one each";
+  node("n1", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-0") + place("g-1"), "n0n0");
+  const json::Value granted = api.tree(kAllotments, allotment("g"));
+  EXPECT_EQ(json::serialize(json::Value(json::array_at(granted, {"spec", "holds"}))),
+            R"([{"name":"launcher","node":"n1","requests":{"cpu":"1000m","pods":"1"}}])");
+}
+
+TEST_F(LateMemberTest, TheirRoomIsKeptUntilTheyCome) {
+  node("n0", "2");
+  node("n1", "1");
+  bench.start(scheduler);
+  pair_with_launcher("g", "1");
+  bench.loop.advance(1min);
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0n0");
+  pod("other", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("other"), "") << "n1 is kept for the launcher";
+  EXPECT_NE(phase(allotment("g")), "Bound");
+  launcher("g", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-launcher"), "n1");
+  EXPECT_EQ(phase(allotment("g")), "Bound");
+}
+
+TEST_F(LateMemberTest, OneThatHasComeIsNoMemberToShrinkBy) {
+  node("n0", "3");
+  bench.start(scheduler);
+  pair_with_launcher("g", "1");
+  bench.loop.advance(1s);
+  launcher("g", "1");
+  bench.loop.advance(1min);
+  ASSERT_EQ(place("g-launcher"), "n0");
+  pod("high", "1", priority(10));
+  bench.loop.advance(1s);
+  const json::Value granted = api.tree(kAllotments, allotment("high", false));
+  const auto& victims = json::array_at(granted, {"spec", "victims"});
+  ASSERT_EQ(victims.size(), 1u);
+  EXPECT_EQ(json::string_at(victims.front(), {"how"}), "Fail");
+  EXPECT_NE(json::string_at(victims.front(), {"pod"}), "g-launcher") << "the chief is the last to go";
+}
+
 // The top class may disturb a gang in its first minutes. What it leaves of that gang is not for others to take before
 // everybody can read who began.
 TEST_F(PipelineTest, NobodyTakesTheRestOfAProtectedGangInOnePlanWithTheTopClass) {

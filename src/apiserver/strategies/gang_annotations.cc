@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "api/gang.h"
 #include "base/time.h"
@@ -55,6 +56,23 @@ void check_expected_duration(const Field& annotation) {
 void check_max_members(const Field& annotation) {
   check_count(annotation, 1);
 }
+// Each names itself, says how many there will be, and what their pods look like.
+void check_late_members(const Field& annotation) {
+  const auto list = json::parse(annotation.text());
+  if (!list || !list->is_array()) return annotation.invalid("must be a JSON list of {name, count, template}");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < list->get_array().size(); ++i) {
+    const json::Value& late = list->get_array()[i];
+    const std::string_view name = json::string_at(late, {"name"});
+    const auto count = json::integer_at(late, {"count"}, 1);
+    if (name.empty() || !names.insert(name).second)
+      return annotation.invalid(fmt::format("entry {} must have a name of its own", i));
+    if (count < 1 || count > kHighestCount)
+      return annotation.invalid(fmt::format("the count of {} must be a whole number, at least 1", name));
+    if (json::array_at(late, {"template", "spec", "containers"}).empty())
+      return annotation.invalid(fmt::format("the template of {} must have containers", name));
+  }
+}
 void check_attempt(const Field& annotation) {
   check_count(annotation, 1);
 }
@@ -70,6 +88,7 @@ constexpr Rule kRules[] = {
     {api::kLastCheckpoint, check_last_checkpoint},
     {api::kExpectedDuration, check_expected_duration},
     {api::kMaxMembers, check_max_members},
+    {api::kLateMembers, check_late_members},
     {api::kAttempt, check_attempt},
 };
 
@@ -121,8 +140,10 @@ void check_pod_annotations(const Field& pod, const Field& before) {
     on_preempt.invalid(
         fmt::format("Shrink needs an elastic group, and this pod belongs to none (label {})", api::kPodGroupLabel));
   }
-  if (auto most = annotations.key(api::kMaxMembers)) {
-    most.forbidden("only a PodGroup has members, and this pod belongs to none");
+  for (const auto key : {api::kMaxMembers, api::kLateMembers}) {
+    if (auto members = annotations.key(key)) {
+      members.forbidden("only a PodGroup has members, and this pod belongs to none");
+    }
   }
 }
 

@@ -74,6 +74,19 @@ TEST(GangAnnotations, SayWhatIsWrongAndWhere) {
   }
 }
 
+TEST(GangAnnotations, LateMembersSayWhoTheyAreHowManyAndWhatTheyLookLike) {
+  const auto late = [](std::string_view list) {
+    return groups().create(group(R"("gangway.dev/late-members":")" + std::string(list) + '"')).problems;
+  };
+  EXPECT_THAT(late(R"([{\"name\":\"launcher\",\"template\":{\"spec\":{\"containers\":[{}]}}}])"), IsEmpty());
+  EXPECT_THAT(late("launcher"), ::testing::ElementsAre(HasSubstr("must be a JSON list of {name, count, template}")));
+  EXPECT_THAT(late("[{}]"), ::testing::ElementsAre(HasSubstr("entry 0 must have a name of its own")));
+  EXPECT_THAT(late(R"([{\"name\":\"a\",\"count\":0}])"),
+              ::testing::ElementsAre(HasSubstr("the count of a must be a whole number, at least 1")));
+  EXPECT_THAT(late(R"([{\"name\":\"a\"}])"),
+              ::testing::ElementsAre(HasSubstr("the template of a must have containers")));
+}
+
 TEST(GangAnnotations, WellFormedOnesPass) {
   constexpr std::string_view kGood = R"("gangway.dev/on-preempt":"Requeue","gangway.dev/min-runtime":"0s",
       "gangway.dev/max-preemptions":"0","gangway.dev/last-checkpoint":"2026-01-02T03:04:05.5+01:00",

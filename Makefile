@@ -32,6 +32,7 @@ unit: deps-test
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@tests/skipped.sh $(BUILD)
+	@cd python && PYTHONPATH=. /usr/bin/python3 -B -m pytest -q -p no:cacheprovider tests
 
 e2e: unit
 	@tests/e2e/run.sh

@@ -64,7 +64,22 @@ Result<void> Agent::start() {
         .on_progress = [this, informer] { on_progress(informer); },
     }));
   }
+  if (!parts_.runtime.is_simulated()) read_reports();
   return {};
+}
+
+// Programs write files and tell nobody. There are as many as containers that run: a few system calls each.
+void Agent::read_reports() {
+  for (auto& [uid, worker] : workers_) {
+    if (!worker.record.sandbox_ready) continue;
+    PodReport report = parts_.runtime.report(uid);
+    if (report == worker.facts.report) continue;
+    worker.facts.report = std::move(report);
+    look_at(uid);
+  }
+  parts_.loop.run_after(options_.report_period, [this, life = std::weak_ptr(life_)] {
+    if (!life.expired()) read_reports();
+  });
 }
 
 void Agent::on_progress(const client::Informer* informer) {

@@ -39,6 +39,8 @@ struct AgentNode {
 };
 
 struct AgentOptions {
+  // How often programs are asked what they have to tell.
+  Duration report_period = std::chrono::seconds(2);
   // Pulled, Created, Started: five events a pod are too many for pods that only stand for others.
   bool routine_events = true;
   StatusWriter::Options status = {};
@@ -135,6 +137,7 @@ class Agent final : public RuntimeSink {
   void note_probes(const ContainerId& container, ProbeFacts facts);
   void tell_unhealthy(const ContainerId& container, ProbeKind kind, const std::string& message);
   void lift_fence(NodeState& node);
+  void read_reports();
   void end_fences(const client::Informer* informer);
   void count(NodeState& node, const PodRecord& record, int sign);
   NodeRoom room_of(const NodeState& node) const;

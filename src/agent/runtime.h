@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/pod/report.h"
 #include "agent/runtime_types.h"
 #include "base/result.h"
 #include "sys/completion.h"
@@ -82,6 +83,8 @@ class Runtime {
   // Where a container's output is kept, one line of the CRI log format a line of output; empty: nowhere. It stays when
   // the pod's sandbox is gone.
   virtual std::string log_path(const PodIdentity& pod, const ContainerId& container) const = 0;
+  // What the pod's program has left in its report folder.
+  virtual PodReport report(const std::string& /*pod_uid*/) const { return {}; }
   virtual Result<Usage> usage(const ContainerId& container) const = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "api/gang.h"
 #include "api/pod_phase.h"
 #include "api/pod_requests.h"
+#include "api/training_report.h"
 #include "client/action.h"
 #include "json/access.h"
 
@@ -236,7 +237,8 @@ PodUsage read_usage(const api::Version& version) {
   usage.ended = end_of(*tree);
   usage.ends = version.header->deleting_since;
   usage.preempted = since_true(*tree, "DisruptionTarget", kByUs);
-  usage.last_checkpoint = time_at(*tree, {"metadata", "annotations", api::kLastCheckpoint});
+  usage.last_checkpoint = std::max(time_at(*tree, {"metadata", "annotations", api::kLastCheckpoint}),
+                                   since_true(*tree, api::kCheckpointCondition));
   return usage;
 }
 

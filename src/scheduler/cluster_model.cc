@@ -232,6 +232,7 @@ void ClusterModel::remove_pod(const api::ObjectName& name) {
   choose_namespaces_.erase(name);
   with_claims_.erase(id);
   with_deadlines_.erase(id);
+  checkpoints_.erase(id);
   refusals_.erase(id);
   free_pods_.push_back(id);
   pods_.erase(at);
@@ -277,6 +278,8 @@ void ClusterModel::update_pod(const View& view, const api::ObjectName& name) {
   with_deadlines_.erase(id);
   if (facts->deadline && pod.node != kNone) pod.ends = pod.since + *facts->deadline;
   if (facts->deadline && pod.node == kNone) with_deadlines_[id] = *facts->deadline;
+  checkpoints_.erase(id);
+  if (facts->saved) checkpoints_[id] = *facts->saved;
   with_claims_.erase(id);
   refusals_.erase(id);
   if (lacks_group) {
@@ -392,6 +395,11 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   gang.min_runtime = std::min(wishes.min_runtime, limits_.min_runtime);
   gang.max_preemptions = std::max(wishes.max_preemptions.value_or(limits_.max_preemptions), limits_.max_preemptions);
   gang.last_checkpoint = wishes.last_checkpoint;
+  // What one of them has saved is the work of all.
+  if (!checkpoints_.empty())
+    for (const PodId member : gang.members)
+      if (const auto saved = checkpoints_.find(member); saved != checkpoints_.end())
+        gang.last_checkpoint = std::max(gang.last_checkpoint.value_or(WallTime::min()), saved->second);
   gang.ticket = read_ticket(view, key);
 }
 

@@ -120,6 +120,7 @@ class ClusterModel {
   std::map<planning::PodId, std::shared_ptr<const PodNeeds>> with_claims_;  // and without a node
   std::map<planning::PodId, std::string> refusals_;
   std::map<planning::PodId, Duration> with_deadlines_;  // and without a node: they end so long after their start
+  std::map<planning::PodId, WallTime> checkpoints_;     // of those whose programs tell
   std::map<api::ObjectName, Assumed> assumed_;
   // Places in line that pods have from an earlier attempt, by the pod's name.
   struct Place {

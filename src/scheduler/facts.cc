@@ -10,6 +10,7 @@
 #include "api/kubeflow.h"
 #include "api/mpi.h"
 #include "api/taints.h"
+#include "api/training_report.h"
 #include "json/access.h"
 #include "json/value.h"
 #include "scheduler/translate.h"
@@ -93,6 +94,10 @@ void read_condition(const json::Value& pod, PodNeeds& facts) {
       facts.said = fmt::format("{}: {}", json::string_at(said, {"reason"}), json::string_at(said, {"message"}));
   }
   facts.is_disrupted = api::condition_is_true(pod, "DisruptionTarget");
+  if (const auto* condition = api::find_condition(pod, api::kCheckpointCondition)) {
+    const json::Value saved = *condition;
+    if (const auto at = parse_rfc3339(json::string_at(saved, {"lastTransitionTime"}))) facts.saved = *at;
+  }
 }
 
 bool says_not_ready(const planning::NodeTraits& traits) {

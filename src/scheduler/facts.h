@@ -49,7 +49,8 @@ struct PodNeeds {
 
   std::string said;       // the condition PodScheduled, as "reason: message"; empty while there is none that is False
   std::string nominated;  // status.nominatedNodeName
-  bool is_disrupted = false;  // has the condition DisruptionTarget
+  bool is_disrupted = false;      // has the condition DisruptionTarget
+  std::optional<WallTime> saved;  // when its program has last said that its work is safe
 };
 PodNeeds read_pod(const api::Version& pod);
 

@@ -375,6 +375,38 @@ TEST_F(UnseenTakenBackTest, ItsRoomIsGivenOnWhenItWasNeverWritten) {
   EXPECT_TRUE(json::array_at(api.tree(kAllotments, allotment("g")), {"spec", "places"}).empty());
 }
 
+// Of two that cost the same, the one goes whose program has said that its work is safe.
+TEST_F(PipelineTest, ACheckpointThatAPodReportsMakesItTheCheaperVictim) {
+  api.create(
+      kNodes,
+      testing::an_object("v1", "Node", "", "n0").with(R"({"status":{"conditions":[{"type":"Ready","status":"True"}],
+                                   "allocatable":{"cpu":"2","memory":"8Gi","pods":"10","nvidia.com/gpu":"2"}}})"));
+  bench.start(scheduler);
+  const auto gpu = [&](const std::string& name, const std::string& more) {
+    api.create(kPods, testing::a_pod("default", name)
+                          .with(R"({"spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":
+                                    {"requests":{"cpu":"1","nvidia.com/gpu":"1"}}}]}})")
+                          .with(more));
+  };
+  gpu("older", "{}");
+  bench.loop.advance(1min);
+  gpu("younger", "{}");
+  bench.loop.advance(1h);
+  ASSERT_EQ(place("older") + place("younger"), "n0n0");
+  const std::string now = to_rfc3339(bench.loop.clock().wall());
+  api.patch(kPods, {"default", "older"},
+            testing::parsed(R"({"status":{"conditions":[{"type":"gangway.dev/Checkpoint","status":"True",
+                              "lastTransitionTime":")" +
+                            now + R"("}]}})"),
+            "status");
+  gpu("high", priority(10));
+  bench.loop.advance(1s);
+  const json::Value granted = api.tree(kAllotments, allotment("high", false));
+  const auto& victims = json::array_at(granted, {"spec", "victims"});
+  ASSERT_EQ(victims.size(), 1u);
+  EXPECT_EQ(json::string_at(victims.front(), {"pod"}), "older") << "without it the one that started last would go";
+}
+
 // A launcher is made when the workers run; room for it is granted with theirs.
 struct LateMemberTest : PipelineTest {
   static constexpr const char* kLauncher =

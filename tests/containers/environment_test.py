@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from containers.cluster import Namespace
 
 
@@ -100,3 +103,26 @@ print(ask("secrets", host)["reason"])
 END
 """
     assert space.run_to_end("caller", script) == "['caller']\n['caller']\nForbidden\n"
+
+
+def test_what_a_program_reports_is_in_its_pods_status(space: Namespace) -> None:
+    """The node agent tells what the program leaves in /dev/gangway, as the Python package does it."""
+    write = (
+        "import gangway, time\n"
+        "gangway.checkpoint('/ckpt/3.pt')\n"
+        "gangway.progress(epoch=3, step=10, total=40, loss=0.25)\n"
+        "time.sleep(3600)\n"
+    )
+    package = str(Path(__file__).resolve().parents[2] / "python")
+    container = {"command": ["/usr/bin/python3", "-c", write], "env": [{"name": "PYTHONPATH", "value": package}]}
+    space.create_pod("reporter", "", container=container, securityContext={"runAsUser": 65534})
+
+    def conditions() -> dict:
+        found = space.get("pod", "reporter").get("status", {}).get("conditions", [])
+        return {each["type"]: each for each in found if each["type"].startswith("gangway.dev/")}
+
+    space.until(lambda: len(conditions()) == 2, "the report to be told")
+    assert conditions()["gangway.dev/Checkpoint"]["message"] == "/ckpt/3.pt"
+    assert json.loads(conditions()["gangway.dev/Progress"]["message"]) == {
+        "epoch": 3, "step": 10, "total": 40, "loss": 0.25,
+    }  # fmt: skip

@@ -18,6 +18,7 @@
 #include "agent/oci/mounts.h"
 #include "agent/oci/recovery.h"
 #include "agent/oci/volumes.h"
+#include "agent/pod/report.h"
 #include "json/value.h"
 #include "sys/file_descriptor.h"
 #include "sys/files.h"
@@ -114,6 +115,9 @@ Result<std::vector<BindMount>> file_mounts(const Layout& layout, const std::stri
           {.source = source, .target = std::string("/etc/") + name, .read_only = input.spec.security.read_only_root});
     }
   }
+  // A pod that an earlier agent made has no such folder.
+  if (is_mount_point(layout.report(input.spec.id.pod_uid)))
+    result.push_back({.source = layout.report(input.spec.id.pod_uid), .target = std::string(kReportFolder)});
   if (!input.spec.termination_message_path.empty()) {
     // Whoever the container runs as may leave a message.
     GW_CHECKED(replace_file(folder + "/message", "", 0666));

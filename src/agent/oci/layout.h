@@ -45,6 +45,8 @@ class Layout {
 
   std::string pod(std::string_view uid) const;
   std::string volume(std::string_view uid, std::string_view name) const;
+  // What programs in the pod tell about themselves.
+  std::string report(std::string_view uid) const { return pod(uid) + "/report"; }
   std::string container(const ContainerId& id) const;
   std::string log(const PodIdentity& pod, const ContainerId& id) const;
   static std::string log_in(const std::string& log_folder, const ContainerId& id);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "agent/oci/container_build.h"
+#include "agent/oci/foreign_file.h"
 #include "agent/oci/mounts.h"
 #include "agent/oci/namespaces.h"
 #include "agent/oci/oci_answer.h"
@@ -349,6 +350,12 @@ void OciRuntime::connect(const std::string& pod_uid, std::uint16_t port, sys::Co
 
 std::string OciRuntime::log_path(const PodIdentity& pod, const ContainerId& id) const {
   return layout_.log(pod, id);
+}
+
+PodReport OciRuntime::report(const std::string& pod_uid) const {
+  const std::string folder = layout_.report(pod_uid);
+  return {.checkpoint = end_of_foreign_file(folder + "/checkpoint", kLongestReport),
+          .progress = end_of_foreign_file(folder + "/progress", kLongestReport)};
 }
 
 Result<Usage> OciRuntime::usage(const ContainerId& id) const {

@@ -70,6 +70,7 @@ class OciRuntime final : public Runtime {
   std::shared_ptr<ExecSession> exec(ExecSpec spec, ExecCallbacks callbacks) override;
   void connect(const std::string& pod_uid, std::uint16_t port, sys::Completion<int> done) override;
   std::string log_path(const PodIdentity& pod, const ContainerId& container) const override;
+  PodReport report(const std::string& pod_uid) const override;
   Result<Usage> usage(const ContainerId& container) const override;
 
  private:

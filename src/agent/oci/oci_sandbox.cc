@@ -17,6 +17,8 @@ namespace {
 
 // What Docker and Kubernetes give a pod; who needs more mounts an emptyDir of medium Memory.
 constexpr std::int64_t kSharedMemoryBytes = std::int64_t{64} << 20;
+// Of what a program tells about itself: a few small files.
+constexpr std::int64_t kReportBytes = std::int64_t{1} << 20;
 
 Result<void> furnish_sandbox(const Layout& layout, const Cgroups& cgroups, const SandboxSpec& spec,
                              const PodAddresses& network) {
@@ -29,6 +31,9 @@ Result<void> furnish_sandbox(const Layout& layout, const Cgroups& cgroups, const
     GW_CHECKED(make_folders(folder + "/shm"));
     if (!is_mount_point(folder + "/shm")) GW_CHECKED(mount_tmpfs(folder + "/shm", kSharedMemoryBytes, 01777));
   }
+  GW_CHECKED(make_folders(layout.report(spec.pod.uid)));
+  if (!is_mount_point(layout.report(spec.pod.uid)))
+    GW_CHECKED(mount_tmpfs(layout.report(spec.pod.uid), kReportBytes, 01777));
   NamespaceRequest namespaces;
   namespaces.folder = folder + "/ns";
   namespaces.ipc = !spec.host_ipc;

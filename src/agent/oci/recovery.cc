@@ -14,6 +14,7 @@
 
 #include "agent/logs/log_reader.h"
 #include "agent/oci/file_times.h"
+#include "agent/oci/foreign_file.h"
 #include "agent/oci/mounts.h"
 #include "agent/oci/namespaces.h"
 #include "agent/oci/processes.h"
@@ -148,18 +149,6 @@ void remove_strays(const Layout& layout, const Left& left) {
   }
 }
 
-std::string end_of_message_file(const std::string& path) {
-  const sys::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return "";
-  struct stat facts{};
-  if (::fstat(file.get(), &facts) != 0) return "";
-  std::string text(kMessageBytes, '\0');
-  const auto from = std::max<off_t>(facts.st_size - static_cast<off_t>(kMessageBytes), 0);
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), from);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
 // As much as kubelet takes.
 std::string end_of_log(const std::string& path) {
   constexpr std::size_t kBytes = 2048;
@@ -208,7 +197,7 @@ Result<Left> find_left(const Layout& layout, const Cgroups& cgroups) {
 }
 
 std::string read_message(const Layout& layout, const ContainerRecord& container, int exit_code) {
-  auto message = end_of_message_file(layout.container(container.id) + "/message");
+  auto message = end_of_foreign_file(layout.container(container.id) + "/message", kMessageBytes);
   if (!message.empty() || !container.message_from_log || exit_code == 0) return message;
   return end_of_log(layout.log(container.pod, container.id));
 }

@@ -27,6 +27,7 @@
 #include "agent/pod/pod_record.h"
 #include "agent/pod/pod_spec.h"
 #include "agent/pod/references.h"
+#include "agent/pod/report.h"
 #include "json/value.h"
 
 namespace gangway::agent {
@@ -69,6 +70,7 @@ struct PodFacts {
   std::map<std::string, Trouble> volume_troubles;
   Trouble sandbox;
   std::set<std::string> under_way;  // keys of commands
+  PodReport report;                 // what its program tells about itself
   std::map<std::string, Trouble>
       retries;  // of commands that failed and are no trouble of a container, volume or sandbox
 };

@@ -256,6 +256,7 @@ json::Array conditions_of(const PodSpec& spec, const PodRecord& record, const Po
   all.push_back(condition("Ready", *record.ready, ready_reason, ready_message));
   all.push_back(condition("ContainersReady", *record.containers_ready, reason, message));
   if (record.scheduled_since) all.push_back(condition("PodScheduled", Mark{true, *record.scheduled_since}));
+  for (json::Value& reported : conditions_of(facts.report)) all.push_back(std::move(reported));
   return all;
 }
 

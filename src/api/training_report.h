@@ -1,0 +1,13 @@
+// What a pod's status says about the training in it, as conditions.
+#pragma once
+
+#include <string_view>
+
+namespace gangway::api {
+
+// Its message is where the last checkpoint is, its lastTransitionTime when it was saved.
+inline constexpr std::string_view kCheckpointCondition = "gangway.dev/Checkpoint";
+// Its message is JSON: epoch, step, total, loss, as far as they are known.
+inline constexpr std::string_view kProgressCondition = "gangway.dev/Progress";
+
+}  // namespace gangway::api

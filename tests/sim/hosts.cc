@@ -12,7 +12,8 @@ using std::chrono::seconds;
 
 }  // namespace
 
-Hosts::Hosts(Wire& wire, Gate& gate, const std::vector<agent::NodeSpec>& nodes) : wire_(wire), gate_(gate) {
+Hosts::Hosts(Wire& wire, Gate& gate, RunningPods& pods, const std::vector<agent::NodeSpec>& nodes)
+    : wire_(wire), gate_(gate), pods_(pods) {
   for (const auto& spec : nodes) {
     auto host = std::make_unique<Host>();
     host->spec = spec;

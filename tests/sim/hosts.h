@@ -19,7 +19,7 @@ namespace gangway::sim {
 
 class Hosts {
  public:
-  Hosts(Wire& wire, Gate& gate, const std::vector<agent::NodeSpec>& nodes);
+  Hosts(Wire& wire, Gate& gate, RunningPods& pods, const std::vector<agent::NodeSpec>& nodes);
 
   // Now and then, while faults happen.
   void weather();
@@ -50,7 +50,7 @@ class Hosts {
 
   Wire& wire_;
   Gate& gate_;
-  RunningPods pods_;
+  RunningPods& pods_;
   Verdicts verdicts_;
   std::vector<std::unique_ptr<Host>> hosts_;
 };

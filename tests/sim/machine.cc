@@ -11,32 +11,22 @@ std::string text_of(const agent::ContainerId& id) {
   return fmt::format("{}/{}/{}", id.pod_uid, id.container, id.attempt);
 }
 
-std::set<std::string> RunningPods::others(const agent::PodIdentity& pod) const {
-  std::set<std::string> uids;
-  if (auto at = running_.find({pod.ns, pod.name}); at != running_.end()) {
-    for (const auto& [uid, count] : at->second)
-      if (uid != pod.uid) uids.insert(uid);
-  }
-  return uids;
-}
-
-void RunningPods::remove(const agent::PodIdentity& pod) {
-  auto& of_name = running_[{pod.ns, pod.name}];
-  if (--of_name[pod.uid] <= 0) of_name.erase(pod.uid);
-  if (of_name.empty()) running_.erase({pod.ns, pod.name});
-}
-
 // What an agent holds: every call goes to the machine and comes back later, if the agent is still there.
 class Machine::Face final : public agent::Runtime {
  public:
   Face(Machine& machine, testing::SimProcess& agent, testing::SimLoop& loop)
-      : machine_(machine), agent_(agent), loop_(loop), self_(std::make_shared<Face*>(this)) {}
+      : machine_(machine),
+        agent_(agent),
+        loop_(loop),
+        number_(++machine.faces_),
+        self_(std::make_shared<Face*>(this)) {}
 
   std::string version() const override { return "machine://1"; }
   void recover(agent::RuntimeSink& sink, sys::Completion<agent::Found> done) override {
     machine_.face_ = self_;
     forward<agent::Found>("recover", std::move(done),
-                          [self = std::weak_ptr(self_), &sink](Machine& machine, auto answer) {
+                          [self = std::weak_ptr(self_), number = number_, &sink](Machine& machine, auto answer) {
+                            machine.answered_ = number;
                             if (auto face = self.lock()) (*face)->sink_ = &sink;
                             answer(machine.found());
                           });
@@ -52,10 +42,8 @@ class Machine::Face final : public agent::Runtime {
     });
   }
   void remove_sandbox(const std::string& pod_uid, sys::Completion<void> done) override {
-    forward<void>("remove_sandbox", std::move(done), [pod_uid](Machine& machine, auto answer) {
-      machine.sandboxes_.erase(pod_uid);
-      machine.runtime_->remove_sandbox(pod_uid, answer);
-    });
+    forward<void>("remove_sandbox", std::move(done),
+                  [pod_uid](Machine& machine, auto answer) { machine.remove_sandbox(pod_uid, answer); });
   }
   void prepare_volume(agent::VolumeSpec spec, sys::Completion<void> done) override {
     forward<void>("prepare_volume", std::move(done), [spec = std::move(spec)](Machine& machine, auto answer) {
@@ -129,17 +117,20 @@ class Machine::Face final : public agent::Runtime {
         if (!machine_.faults_.kills("crash.agent.after." + what, agent_, 5'000)) done(std::move(*shared));
       });
     };
-    const auto slow = faults.happens("runtime.slow", 50'000);
+    const auto slow = faults.happens("runtime.slow." + what, 200'000);
     const Duration way = slow ? machine_.simulation_.random().up_to(std::chrono::seconds(20)) : delay();
-    // Once it is on its way it happens, even if the agent is gone by then.
-    machine_.loop_->run_after(way, [&machine = machine_, call = std::move(call), back = std::move(back)] {
-      call(machine, std::function<void(Result<T>)>(back));
-    });
+    // Once it is on its way it happens, even if the agent is gone by then. Only what comes after the next agent was
+    // told what is here does not: a runtime waits for the last one's commands, or ends them, before it says that.
+    machine_.loop_->run_after(way,
+                              [&machine = machine_, number = number_, call = std::move(call), back = std::move(back)] {
+                                if (number >= machine.answered_) call(machine, std::function<void(Result<T>)>(back));
+                              });
   }
 
   Machine& machine_;
   testing::SimProcess& agent_;
   testing::SimLoop& loop_;
+  const unsigned number_;
   agent::RuntimeSink* sink_ = nullptr;
   MonoTime last_told_;
   std::shared_ptr<Face*> self_;
@@ -244,6 +235,10 @@ void Machine::stop_counting(const Run& run) {
 
 void Machine::judge_start(const agent::ContainerSpec& spec) {
   if (!used_.insert(spec.id).second) verdicts_.broken(fmt::format("{} was started twice", text_of(spec.id)));
+  if (!sandboxes_.contains(spec.id.pod_uid))
+    verdicts_.broken(fmt::format("{} was started without a sandbox", text_of(spec.id)));
+  if (pods_.is_over(spec.pod.uid))
+    verdicts_.broken(fmt::format("{} was started after the end of its pod", text_of(spec.id)));
   for (const auto& other : pods_.others(spec.pod)) {
     verdicts_.broken(fmt::format("{}/{} was started as {} on {} while {} still runs", spec.pod.ns, spec.pod.name,
                                  spec.pod.uid, name_, other));
@@ -270,6 +265,14 @@ void Machine::start(const agent::ContainerSpec& spec, sys::Completion<agent::Sta
   runtime_->start(spec, std::move(done));
   // Before anybody could write down that it runs.
   if (faults_.happens("node.power.start", 20'000)) power_fails_ = true;
+}
+
+void Machine::remove_sandbox(const std::string& pod_uid, sys::Completion<void> done) {
+  for (const auto& [id, run] : running_) {
+    if (id.pod_uid == pod_uid) verdicts_.broken(fmt::format("{} still ran when its sandbox was removed", text_of(id)));
+  }
+  sandboxes_.erase(pod_uid);
+  runtime_->remove_sandbox(pod_uid, std::move(done));
 }
 
 void Machine::on_exit(const agent::ContainerId& container, const agent::Exit& exit) {

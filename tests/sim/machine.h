@@ -2,9 +2,11 @@
 // agent's records when the power goes, and it sees to the laws that only a machine can see:
 //
 // - an attempt of a container is started once, whatever dies;
+// - it has its pod's sandbox from its start to its end;
 // - no GPU is given to two pods at a time;
 // - how a container ended is written down as the machine saw it, whoever was dead at the time;
-// - nothing runs under the name of a pod while an earlier pod of that name still does, here or elsewhere.
+// - nothing runs under the name of a pod while an earlier pod of that name still does, here or elsewhere;
+// - nothing of a pod is started once the API says that it is over.
 //
 // That it runs nothing once its agent has been alone for long is seen to by Hosts, who know when it is.
 //
@@ -21,21 +23,10 @@
 #include "agent/runtime.h"
 #include "agent/simulated/simulated_runtime.h"
 #include "sim/laws.h"
+#include "sim/running_pods.h"
 #include "testing/faults.h"
 
 namespace gangway::sim {
-
-// Which pods run, on all machines.
-class RunningPods {
- public:
-  // The pods of that name, besides this one, that have containers running.
-  std::set<std::string> others(const agent::PodIdentity& pod) const;
-  void add(const agent::PodIdentity& pod) { ++running_[{pod.ns, pod.name}][pod.uid]; }
-  void remove(const agent::PodIdentity& pod);
-
- private:
-  std::map<std::pair<std::string, std::string>, std::map<std::string, int>> running_;
-};
 
 class Machine final : private agent::RuntimeSink {
  public:
@@ -69,6 +60,7 @@ class Machine final : private agent::RuntimeSink {
   void on_exit(const agent::ContainerId& container, const agent::Exit& exit) override;
   void start(const agent::ContainerSpec& spec, sys::Completion<agent::Started> done);
   void judge_start(const agent::ContainerSpec& spec);
+  void remove_sandbox(const std::string& pod_uid, sys::Completion<void> done);
   void judge_ends(const agent::PodRecord& record);
   agent::Found found() const;
   void stop_counting(const Run& run);
@@ -82,6 +74,8 @@ class Machine final : private agent::RuntimeSink {
   std::set<agent::ContainerId> used_;       // every attempt that was ever started
   std::map<agent::ContainerId, int> ends_;  // the exit codes of all that were ever seen to end
   unsigned boots_ = 0;
+  unsigned faces_ = 0;     // made so far
+  unsigned answered_ = 0;  // the last that was told what is here
   bool power_fails_ = false;
 
   // What the power keeps up.

@@ -76,7 +76,7 @@ World::World(const WorldOptions& options)
       faults_(simulation_),
       entropy_(simulation_.random().fork("entropy")),
       wire_(simulation_, faults_),
-      audit_(simulation_, all_laws([this] { return simulation_.now(); })) {
+      audit_(simulation_, laws()) {
   wire_.on_nonsense([this](std::string what) { broken(std::move(what)); });
   if (options.show) simulation_.trace().show_to(options.show);
   auto& random = simulation_.random();
@@ -90,7 +90,7 @@ World::World(const WorldOptions& options)
   nodes_ = some_nodes(random);
   std::vector<agent::NodeSpec> machines;
   for (const auto& node : nodes_) (random.below(3) == 0 ? simulated_nodes_ : machines).push_back(node);
-  hosts_ = std::make_unique<Hosts>(wire_, gate_, machines);
+  hosts_ = std::make_unique<Hosts>(wire_, gate_, running_, machines);
   const auto users = random.between(1, 3);
   for (std::int64_t i = 0; i < users; ++i)
     workloads_.push_back(a_workload(add_user(fmt::format("user-{}", i)), random));
@@ -98,6 +98,12 @@ World::World(const WorldOptions& options)
   std::vector<std::string> names;
   for (const auto& node : nodes_) names.push_back(node.name);
   workloads_.push_back(operator_workload(add_user("operator"), std::move(names)));
+}
+
+std::vector<std::unique_ptr<Law>> World::laws() {
+  auto laws = all_laws([this] { return simulation_.now(); });
+  laws.push_back(what_is_over_runs_nowhere(running_));
+  return laws;
 }
 
 User& World::add_user(const std::string& name) {

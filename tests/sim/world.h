@@ -43,6 +43,7 @@ class World {
   WorldReport run();
 
  private:
+  std::vector<std::unique_ptr<Law>> laws();
   User& add_user(const std::string& name);
   void start_server();
   void start_control();
@@ -67,6 +68,7 @@ class World {
   testing::SeededEntropy entropy_;
   Wire wire_;
   Gate gate_;
+  RunningPods running_;
   Audit audit_;
   std::unique_ptr<Medium> medium_;
   std::vector<agent::NodeSpec> nodes_;  // all of them; those with agents of their own are in hosts_

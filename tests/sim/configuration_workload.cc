@@ -43,13 +43,15 @@ class ConfigurationWorkload final : public Workload {
     if (steps_left_-- <= 0) return done_();
     const bool hurries = user_.random().below(4) != 0;
     user_.wait(user_.random().up_to(hurries ? seconds(2) : seconds(40)), [this] {
-      switch (user_.random().below(6)) {
+      switch (user_.random().below(7)) {
         case 0:
           return make_namespace();
         case 1:
           return remove_namespace();
         case 2:
           return remove_one();
+        case 3:
+          return make_some_and_remove_their_owner();
         default:
           return make_one();
       }
@@ -87,42 +89,67 @@ class ConfigurationWorkload final : public Workload {
     user_.remove(resources::kNamespaces, key.object, json::Object{}, [this] { next(); });
   }
 
+  api::ObjectKey a_new(const std::string& resource, const std::string& ns) {
+    return {resource, {ns, fmt::format("object-{}", ++serial_)}};
+  }
+
   // Alone, or owned by another one of the same namespace.
   void make_one() {
     const auto ns = user_.random().pick(namespaces()).object.name;
-    const api::ObjectKey key{user_.random().below(2) == 0 ? "secrets" : "configmaps",
-                             {ns, fmt::format("object-{}", ++serial_)}};
+    const auto key = a_new(user_.random().below(2) == 0 ? "secrets" : "configmaps", ns);
     const auto owners = objects(ns);
-    if (owners.empty() || user_.random().below(3) == 0) return create(key, nullptr, {});
-    const auto owner = user_.random().pick(owners);
-    user_.read(resource_of(owner), owner.object, [this, key, owner](const api::Version& version) {
-      if (!version) return next();
-      create(key,
-             json::Array{json::Object{{"apiVersion", "v1"},
-                                      {"kind", owner.resource == "secrets" ? "Secret" : "ConfigMap"},
-                                      {"name", owner.object.name},
-                                      {"uid", version.header->uid},
-                                      {"blockOwnerDeletion", user_.random().below(2) == 0}}},
-             owner);
+    if (!owners.empty() && user_.random().below(3) != 0)
+      return make_owned(key, user_.random().pick(owners), [this] { next(); });
+    create(key, {}, [this, key] {
+      wanted_[key] = true;
+      next();
     });
   }
 
-  void create(const api::ObjectKey& key, json::Value owners, const api::ObjectKey& owner) {
-    json::Object metadata{{"name", key.object.name}, {"namespace", key.object.ns}};
-    if (!owners.is_null()) metadata["ownerReferences"] = std::move(owners);
-    user_.create(resource_of(key), json::Object{{"metadata", std::move(metadata)}}, [this, key, owner] {
-      wanted_[key] = true;
-      if (!owner.object.name.empty()) owners_[key] = owner;
-      next();
+  void make_owned(const api::ObjectKey& key, const api::ObjectKey& owner, sys::Task then) {
+    user_.read(resource_of(owner), owner.object, [this, key, owner, then](const api::Version& version) {
+      if (!version) return next();
+      json::Array owners{json::Object{{"apiVersion", "v1"},
+                                      {"kind", owner.resource == "secrets" ? "Secret" : "ConfigMap"},
+                                      {"name", owner.object.name},
+                                      {"uid", version.header->uid},
+                                      {"blockOwnerDeletion", user_.random().below(2) == 0}}};
+      create(key, {{"ownerReferences", std::move(owners)}}, [this, key, owner, then] {
+        wanted_[key] = true;
+        owners_[key] = owner;
+        then();
+      });
     });
+  }
+
+  void create(const api::ObjectKey& key, json::Object metadata, sys::Task then) {
+    metadata["name"] = key.object.name;
+    metadata["namespace"] = key.object.ns;
+    user_.create(resource_of(key), json::Object{{"metadata", std::move(metadata)}}, std::move(then));
+  }
+
+  // An owner goes before everybody has heard of what it owns.
+  void make_some_and_remove_their_owner() {
+    const auto all = objects();
+    if (all.empty()) return make_one();
+    make_for(user_.random().pick(all), user_.random().between(1, 3));
+  }
+
+  void make_for(const api::ObjectKey& owner, std::int64_t left) {
+    if (left == 0) return remove(owner, user_.random().below(2) == 0 ? "Orphan" : a_policy());
+    const auto key = a_new(owner.resource == "secrets" ? "configmaps" : "secrets", owner.object.ns);
+    make_owned(key, owner, [this, owner, left] { make_for(owner, left - 1); });
   }
 
   void remove_one() {
     const auto all = objects();
     if (all.empty()) return next();
-    const auto key = user_.random().pick(all);
-    const std::vector<std::string> policies = {"Background", "Foreground", "Orphan"};
-    const auto policy = user_.random().pick(policies);
+    remove(user_.random().pick(all), a_policy());
+  }
+
+  std::string a_policy() { return user_.random().pick(std::vector<std::string>{"Background", "Foreground", "Orphan"}); }
+
+  void remove(const api::ObjectKey& key, const std::string& policy) {
     forget(key, policy == "Orphan");
     user_.remove(resource_of(key), key.object, json::Object{{"propagationPolicy", policy}}, [this] { next(); });
   }

@@ -12,6 +12,7 @@ namespace gangway::sim {
 namespace {
 
 namespace resources = client::resources;
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // Pods without anybody who would replace them: what becomes of each is known from what it says of itself.
@@ -99,7 +100,10 @@ class PodWorkload final : public Workload {
                                                                             {"limits", std::move(limits)}}}}}}}}};
     user_.create(resources::kPods, std::move(pod), [this, name, wish] {
       pods_[name] = wish;
-      next();
+      if (user_.random().below(3) != 0) return next();
+      // A mistake, noticed while it is being started.
+      const Duration soon = user_.random().below(2) == 0 ? milliseconds(200) : seconds(5);
+      user_.wait(user_.random().up_to(soon), [this, name] { remove(name); });
     });
   }
 
@@ -108,7 +112,10 @@ class PodWorkload final : public Workload {
     for (const auto& [name, wish] : pods_)
       if (!wish.deleted) there.push_back(name);
     if (there.empty()) return next();
-    const auto name = user_.random().pick(there);
+    remove(user_.random().pick(there));
+  }
+
+  void remove(const std::string& name) {
     pods_[name].deleted = true;
     user_.remove(resources::kPods, {ns_, name}, json::Object{}, [this] { next(); });
   }

@@ -75,7 +75,8 @@ Result<cli::AgentConfig> joining_config(const AgentFlags& flags) {
   GW_CHECKED(choose_runtimes(choice));
   for (const auto& warning : choice.warnings) fmt::print(stderr, "warning: {}\n", warning);
   config.runtime = choice.nodes.front().runtime;
-  config.nodes.push_back({choice.nodes.front(), std::move(login)});
+  const auto& node = choice.nodes.front();
+  config.nodes.push_back({node, std::move(login), node.address.empty() ? "127.0.0.1" : node.address});
   return config;
 }
 

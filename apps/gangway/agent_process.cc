@@ -152,7 +152,7 @@ Result<void> AgentProcess::Parts::serve() {
     own =
         std::make_unique<Served>(name, thread.loop(), machine->runtime(), *pods, *connections.at(name).client, metrics);
     net::HttpServerOptions options;
-    options.address = node.spec.address.empty() ? "127.0.0.1" : node.spec.address;
+    options.address = node.listen;
     options.max_websocket_message = agent::kMaxStreamMessage;
     options.tls = sys::TlsServerConfig{identity.serving, config.client_authority_pem};
     auto http = net::HttpServer::start(std::move(options), {&thread.loop()}, own->endpoints);

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -29,6 +30,23 @@ constexpr int kLeaveTimeoutMs = 15'000;
 // One every kFirstPause: as long as kLeaveTimeoutMs.
 constexpr unsigned kMostNudges = 75;
 constexpr int kStopTimeoutMs = 90'000;
+constexpr off_t kMostLog = 16 * 1024;
+
+// What a process that failed had to say: what it wrote from its last "error: " on, else nothing.
+std::string last_error_in(std::string_view log) {
+  constexpr std::string_view kError = "error: ";
+  std::size_t at = log.rfind("\nerror: ");
+  if (at != std::string_view::npos) {
+    ++at;
+  } else if (log.starts_with(kError)) {
+    at = 0;
+  } else {
+    return {};
+  }
+  std::string_view said = log.substr(at + kError.size());
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  return std::string(said);
+}
 
 // True when the process has ended in time. It need not be our child.
 bool wait_for_end(int pid_handle, int timeout_ms) {
@@ -62,7 +80,8 @@ struct AgentSupervisor::State : std::enable_shared_from_this<AgentSupervisor::St
   void launch();
   bool replaces_other();
   void ended(int status);
-  Result<pid_t> spawn() const;
+  Result<pid_t> spawn();
+  std::string said_since_launch() const;
 
   sys::EventLoop& loop;
   cli::DataDir data;
@@ -73,22 +92,36 @@ struct AgentSupervisor::State : std::enable_shared_from_this<AgentSupervisor::St
   unsigned nudges = 0;
   std::string last_error;
   MonoTime launched_at;
+  off_t log_size = 0;  // when it was launched
   std::unique_ptr<sys::Subscription> end_watch;
   sys::TimerId timer = sys::TimerId::kNone;
 };
 
-Result<pid_t> AgentSupervisor::State::spawn() const {
+Result<pid_t> AgentSupervisor::State::spawn() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return internal_error(fmt::format("cannot tell which program this is: {}", error.message()));
   const sys::FileDescriptor log(open(data.agent_log_file().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return internal_error(fmt::format("cannot open {}: {}", data.agent_log_file(), std::strerror(errno)));
+  log_size = lseek(log.get(), 0, SEEK_END);
   sys::SpawnSpec spec;
   spec.argv = {program.string(), "agent", "--config", data.agent_config()};
   spec.working_directory = "/";
   spec.descriptors = {-1, log.get(), log.get()};
   spec.own_session = true;
   return sys::spawn(spec);
+}
+
+std::string AgentSupervisor::State::said_since_launch() const {
+  const sys::FileDescriptor log(open(data.agent_log_file().c_str(), O_RDONLY | O_CLOEXEC));
+  const off_t end = log ? lseek(log.get(), 0, SEEK_END) : 0;
+  // It may have run for weeks: what it says last is at the end.
+  const off_t from = std::max(log_size, end - kMostLog);
+  if (end <= from) return {};
+  std::string text(static_cast<std::size_t>(end - from), '\0');
+  const ssize_t got = pread(log.get(), text.data(), text.size(), from);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
 }
 
 // An agent that a server started in its last moment may have told its process id only after this one looked for it.
@@ -132,6 +165,7 @@ void AgentSupervisor::State::ended(int status) {
   if (loop.clock().mono() - launched_at >= kWellRun) failures = 0;
   last_error = WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status))
                                    : fmt::format("ended with {}", WEXITSTATUS(status));
+  if (auto said = last_error_in(said_since_launch()); !said.empty()) last_error = std::move(said);
   sys::log_error("the agent has ended and is started again", {{"how", last_error}, {"log", data.agent_log_file()}});
   timer = loop.run_after(client::doubled(kFirstPause, kLongestPause, failures++), [this] { launch(); });
 }
@@ -166,6 +200,10 @@ void AgentSupervisor::stop() {
   });
   if (auto ended = end_agent(state_->data, PodsThen::kEnd); !ended)
     sys::log_error("the agent was not stopped", {{"error", ended.error().message}});
+}
+
+AgentSupervisor::Failure AgentSupervisor::failure() const {
+  return {state_->failures, state_->last_error};
 }
 
 json::Object AgentSupervisor::report() const {

@@ -28,6 +28,12 @@ class AgentSupervisor {
   Result<void> start(const cli::AgentConfig& config);
   // With its pods.
   void stop();
+  // How often in a row it ended soon after it was started, and why it did the last time, in its own words. On the loop.
+  struct Failure {
+    unsigned times = 0;
+    std::string why;
+  };
+  Failure failure() const;
   // {name, state, detail}; on the loop.
   json::Object report() const;
 

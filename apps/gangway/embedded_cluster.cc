@@ -5,6 +5,8 @@
 
 #include <fstream>
 #include <future>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "agent_supervisor.h"
@@ -38,6 +40,8 @@ namespace {
 constexpr auto kStopGrace = std::chrono::seconds(5);
 constexpr auto kStartTimeout = std::chrono::seconds(60);
 constexpr auto kLookForNodes = std::chrono::milliseconds(20);
+// A few seconds: what another process is in the way of has gone by then.
+constexpr unsigned kMostAgentFailures = 5;
 
 apiserver::UserInfo server_user() {
   return {"system:apiserver", "", {"system:masters", "system:authenticated"}, {}};
@@ -75,6 +79,15 @@ std::vector<agent::NodeSpec> nodes_with_runtime(const std::vector<agent::NodeSpe
     if ((node.runtime == "simulated") == simulated) found.push_back(node);
   }
   return found;
+}
+
+// Where the agents of these nodes listen. The address that a node is described with may be one that this machine does
+// not have.
+std::map<std::string, std::string> agent_addresses(const std::vector<agent::NodeSpec>& nodes) {
+  std::map<std::string, std::string> addresses;
+  for (const auto& node : nodes_with_runtime(nodes, false))
+    addresses[node.name] = cli::has_address(node.address) ? node.address : "127.0.0.1";
+  return addresses;
 }
 
 std::int64_t resident_bytes() {
@@ -117,7 +130,8 @@ struct EmbeddedCluster::Parts {
   std::unique_ptr<crypto::PkiKeeper> certificates;  // works on chores
   std::string url;
   MonoTime started = sys::system_clock().mono();
-  std::size_t wanted_nodes = 0;
+  std::set<std::string> wanted_nodes;
+  std::map<std::string, std::string> agent_listens;  // by node, of those that run containers
   json::Value api_service;
 
   Result<void> open_store();
@@ -130,6 +144,7 @@ struct EmbeddedCluster::Parts {
   void start_controllers(const cli::UpOptions& options);
   Result<void> start_agent(const cli::UpOptions& options);
   Result<void> wait_for_nodes();
+  std::string why_agent_fails(unsigned times) const;
   json::Value certificate_ends() const;
   json::Value flight_report() const;
   json::Value status();
@@ -165,7 +180,7 @@ Result<void> EmbeddedCluster::Parts::make_identities(const cli::UpOptions& optio
 Result<std::vector<json::Value>> EmbeddedCluster::Parts::make_server() {
   GW_TRY(auto kinds, apiserver::load_builtin_kinds(apiserver::embedded_kinds()));
   auto registry = apiserver::Registry::of(std::move(kinds.kinds), std::move(kinds.schemas));
-  agents = std::make_unique<net::TlsNodeDialer>(pki.authority_pem, pki.kubelet_client);
+  agents = std::make_unique<net::TlsNodeDialer>(pki.authority_pem, pki.kubelet_client, agent_listens);
   server = std::make_unique<apiserver::ApiServer>(apiserver::ApiServer::Parts{
       *store, api->loop(), sys::system_clock(), sys::system_entropy(), metrics, registry, *authenticator, *tokens,
       apiserver::ServerVersion{std::string(kKubernetesVersion), std::string(kCommit), std::string(kBuildDate)},
@@ -235,7 +250,7 @@ void EmbeddedCluster::Parts::keep_certificates(const cli::UpOptions& options) {
 }
 
 void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
-  wanted_nodes = options.nodes.size();
+  for (const auto& node : options.nodes) wanted_nodes.insert(node.name);
   if (options.flight_bytes > 0) {
     flight = std::make_unique<scheduler::flight::FlightLog>(
         scheduler::flight::LogOptions{.folder = data.flight(), .max_bytes = options.flight_bytes});
@@ -287,7 +302,7 @@ Result<void> EmbeddedCluster::Parts::start_agent(const cli::UpOptions& options) 
   for (const auto& node : nodes) {
     cli::AgentLogin login{url, pki.authority_pem, {}, {}};
     GW_TRY(login.identity, crypto::load_or_issue_node_identity(data.pki(), node.name, sys::system_clock().wall()));
-    config.nodes.push_back({node, std::move(login)});
+    config.nodes.push_back({node, std::move(login), agent_listens.at(node.name)});
   }
   supervisor = std::make_unique<AgentSupervisor>(agent->loop(), data);
   return supervisor->start(config);
@@ -295,18 +310,25 @@ Result<void> EmbeddedCluster::Parts::start_agent(const cli::UpOptions& options) 
 
 // Every node exists, says that it is Ready, and whoever speaks for it now can be asked for logs.
 Result<void> EmbeddedCluster::Parts::wait_for_nodes() {
-  const auto all_ready = [this] {
-    auto root = store->root();
-    return root->objects("nodes").size() >= wanted_nodes && reachable_nodes(*root) >= wanted_nodes;
-  };
-  for (auto waited = Duration::zero(); !all_ready(); waited += kLookForNodes) {
+  const auto ready = [this] { return reachable_nodes(*store->root(), wanted_nodes, agent_listens); };
+  for (auto waited = Duration::zero(); ready() < wanted_nodes.size(); waited += kLookForNodes) {
+    if (auto why = why_agent_fails(kMostAgentFailures); !why.empty()) return internal_error(std::move(why));
     if (waited >= kStartTimeout) {
-      return internal_error(fmt::format("{} of {} nodes were Ready after {} s", reachable_nodes(*store->root()),
-                                        wanted_nodes, kStartTimeout.count()));
+      const auto why = why_agent_fails(1);
+      return internal_error(fmt::format("{} of {} nodes were Ready after {} s{}{}", ready(), wanted_nodes.size(),
+                                        kStartTimeout.count(), why.empty() ? "" : "; ", why));
     }
     std::this_thread::sleep_for(kLookForNodes);
   }
   return {};
+}
+
+// Empty unless it has failed so often.
+std::string EmbeddedCluster::Parts::why_agent_fails(unsigned times) const {
+  if (!supervisor) return {};
+  const auto failure = run_on(agent->loop(), [this] { return supervisor->failure(); });
+  if (failure.times < times) return {};
+  return fmt::format("the agent cannot start: {}; its log is {}", failure.why, data.agent_log_file());
 }
 
 json::Value EmbeddedCluster::Parts::certificate_ends() const {
@@ -392,6 +414,7 @@ Result<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::start(const cli::UpOpt
   GW_CHECKED(p.data.create());
   GW_CHECKED(p.open_store());
   GW_CHECKED(p.make_identities(options));
+  p.agent_listens = agent_addresses(options.nodes);
   GW_TRY(auto initial_objects, p.make_server());
   p.api_service = api_service_of(initial_objects);
   GW_CHECKED(p.make_initial_objects(std::move(initial_objects)));

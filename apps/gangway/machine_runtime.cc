@@ -80,7 +80,7 @@ class OciMachine final : public MachineRuntime {
   OciMachine(sys::EventLoop& loop, const cli::AgentConfig& config, client::ApiClient& api, agent::NetworkLayout layout,
              oci::Support support)
       : runner_(loop),
-        network_(loop, runner_, {.layout = layout, .host_address = config.nodes.front().spec.address}),
+        network_(loop, runner_, {.layout = layout, .host_address = config.nodes.front().listen}),
         mirror_(api, loop),
         sync_(loop, runner_, mirror_, {.layout = std::move(layout), .api_server = remote_server(config)}),
         runtime_(loop, network_, oci_options(config), std::move(support)),

@@ -31,15 +31,16 @@ bool answers(const std::string& address, std::uint16_t port) {
   return socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer), sizeof peer) == 0;
 }
 
-bool is_reachable(const json::Value& node) {
+std::string name_of(const json::Value& node) {
+  return std::string(json::string_at(node, {"metadata", "name"}));
+}
+
+bool is_reachable(const json::Value& node, const std::map<std::string, std::string>& agents) {
+  const auto agent = agents.find(name_of(node));
+  if (agent == agents.end()) return true;
   const auto* port = json::find(node, {"status", "daemonEndpoints", "kubeletEndpoint", "Port"});
-  const auto* addresses = json::find(node, {"status", "addresses"});
-  if (!port || !port->is_int64() || port->get_int64() == 0 || !addresses || !addresses->is_array()) return true;
-  for (const auto& each : addresses->get_array()) {
-    if (json::string_at(each, {"type"}) != "InternalIP") continue;
-    return answers(std::string(json::string_at(each, {"address"})), static_cast<std::uint16_t>(port->get_int64()));
-  }
-  return true;
+  if (!port || !port->is_int64() || port->get_int64() == 0) return false;
+  return answers(agent->second, static_cast<std::uint16_t>(port->get_int64()));
 }
 
 template <class Holds>
@@ -58,8 +59,11 @@ std::size_t ready_nodes(const store::Root& root) {
   return count_nodes(root, is_ready);
 }
 
-std::size_t reachable_nodes(const store::Root& root) {
-  return count_nodes(root, [](const json::Value& node) { return is_ready(node) && is_reachable(node); });
+std::size_t reachable_nodes(const store::Root& root, const std::set<std::string>& wanted,
+                            const std::map<std::string, std::string>& agents) {
+  return count_nodes(root, [&](const json::Value& node) {
+    return wanted.contains(name_of(node)) && is_ready(node) && is_reachable(node, agents);
+  });
 }
 
 }  // namespace gangway

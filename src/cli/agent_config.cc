@@ -76,7 +76,8 @@ AgentLogin read_login(const json::Value& value) {
 std::string write_agent_config(const AgentConfig& config) {
   json::Array nodes;
   for (const auto& node : config.nodes)
-    nodes.push_back(json::Object{{"spec", spec_json(node.spec)}, {"login", login_json(node.login)}});
+    nodes.push_back(
+        json::Object{{"spec", spec_json(node.spec)}, {"login", login_json(node.login)}, {"listen", node.listen}});
   return json::serialize(json::Object{{"dataDir", config.data_dir},
                                       {"runtime", config.runtime},
                                       {"besideServer", config.beside_server},
@@ -97,7 +98,7 @@ Result<AgentConfig> read_agent_config(std::string_view text) {
     const json::Value* spec = json::find(node, {"spec"});
     const json::Value* login = json::find(node, {"login"});
     if (spec == nullptr || login == nullptr) return bad_request("a node of the agent's config lacks spec or login");
-    config.nodes.push_back({read_spec(*spec), read_login(*login)});
+    config.nodes.push_back({read_spec(*spec), read_login(*login), text_at(node, "listen")});
   }
   if (config.data_dir.empty() || config.nodes.empty()) return bad_request("the agent's config names no nodes");
   return config;

@@ -29,6 +29,7 @@ struct AgentConfig {
   struct Node {
     agent::NodeSpec spec;
     AgentLogin login;
+    std::string listen;  // the address that it serves at; not always the one that it is shown with
   };
   std::vector<Node> nodes;
 };

@@ -22,12 +22,14 @@ TEST(AgentConfig, IsReadAsItWasWritten) {
   node.spec.taints = {{"k", "v", "NoSchedule"}};
   node.spec.image_policy = "pull";
   node.login = {"https://127.0.0.1:6443", "CA", {"CERT", "KEY"}, "TOKEN"};
+  node.listen = "127.0.0.1";
   config.nodes.push_back(node);
 
   const auto read = read_agent_config(write_agent_config(config));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(write_agent_config(*read), write_agent_config(config));
   ASSERT_EQ(read->nodes.size(), 1U);
+  EXPECT_EQ(read->nodes.front().listen, "127.0.0.1");
   EXPECT_EQ(read->data_dir, "/data");
   EXPECT_FALSE(read->beside_server);
   EXPECT_EQ(read->nodes.front().spec.capacity.at("cpu").milli_value(), 1500);

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <set>
 
+#include "base/address.h"
 #include "base/names.h"
 #include "json/yaml.h"
 
@@ -211,6 +212,9 @@ class Reader {
     if (spec.name.empty()) return complain(join(at, "name"), "is missing");
     for (const auto& message : names::check_dns1123_subdomain(spec.name)) complain(join(at, "name"), message);
     spec.address = text(node, at, "address");
+    if (!spec.address.empty() && !parse_address(spec.address))
+      complain(join(at, "address"),
+               fmt::format("must be an IP address, as in 192.168.0.23 (got \"{}\")", spec.address));
     spec.roles = roles(node, at);
     spec.capacity = quantities(node, at, "capacity");
     spec.reserved = quantities(node, at, "reserved");

@@ -1,13 +1,18 @@
 #include "cli/machine.h"
 
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string_view>
 
 #include "agent/oci/gpus.h"
+#include "base/address.h"
+#include "sys/file_descriptor.h"
 
 namespace gangway::cli {
 namespace {
@@ -47,6 +52,22 @@ Machine this_machine() {
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   machine.gpus = static_cast<int>(agent::oci::find_gpus().size());
   return machine;
+}
+
+// The kernel lets a socket have any address that is this machine's, and no other.
+bool has_address(const std::string& address) {
+  const auto parsed = parse_address(address);
+  if (!parsed) return false;
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  std::copy_n(parsed->bytes.begin(), sizeof v4.sin_addr, reinterpret_cast<std::uint8_t*>(&v4.sin_addr));
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  std::copy_n(parsed->bytes.begin(), sizeof v6.sin6_addr, reinterpret_cast<std::uint8_t*>(&v6.sin6_addr));
+  const sys::FileDescriptor socket(::socket(parsed->is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return false;
+  return parsed->is_v4 ? ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4) == 0
+                       : ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&v6), sizeof v6) == 0;
 }
 
 agent::NodeSystem this_system(std::string_view version) {

@@ -18,6 +18,9 @@ struct Machine {
 
 Machine this_machine();
 
+// Whether somebody can be reached here at this address: one of an interface of this machine, or loopback.
+bool has_address(const std::string& address);
+
 // What its nodes say of it. `version` is Gangway's.
 agent::NodeSystem this_system(std::string_view version);
 

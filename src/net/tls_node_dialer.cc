@@ -5,10 +5,13 @@
 namespace gangway::net {
 
 Result<std::unique_ptr<client::Transport>> TlsNodeDialer::dial(const client::NodeAddress& node, sys::EventLoop& here) {
-  const bool v6 = node.host.find(':') != std::string::npos;
+  const auto own = own_.find(node.node);
+  const bool is_own = own != own_.end();
+  const std::string& host = is_own ? own->second : node.host;
+  const bool v6 = host.find(':') != std::string::npos;
   HttpTransportOptions options;
-  options.server = "https://" + (v6 ? "[" + node.host + "]" : node.host) + ":" + std::to_string(node.port);
-  options.tls.ca_pem = node.authority_pem.empty() ? authority_pem_ : node.authority_pem;
+  options.server = "https://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(node.port);
+  options.tls.ca_pem = is_own || node.authority_pem.empty() ? authority_pem_ : node.authority_pem;
   {
     const std::scoped_lock lock(mutex_);
     options.tls.identity = identity_;

@@ -142,6 +142,12 @@ const Variables& launcher_variables() {
   return kVariables;
 }
 
+// Open MPI refuses to be run by root, as whom containers run unless they say otherwise.
+const Variables& root_variables() {
+  static const Variables kVariables = {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}};
+  return kVariables;
+}
+
 json::Value launcher_template(const MpiJob& job) {
   json::Value pod = template_of(job, api::kMpiLauncher);
   json::Object& spec = json::object_at(pod, {"spec"});
@@ -158,6 +164,7 @@ json::Value launcher_template(const MpiJob& job) {
     container->get_object()["resources"] = launcher_resources(job);
     add_variables(*container, launcher_variables());
   }
+  add_missing_variables_to_all(pod, root_variables());
   mount_files(
       job, {file("hostfile", kReadable), file("kubexec.sh", kExecutable), file("discover_hosts.sh", kExecutable)}, pod);
   return pod;

@@ -10,7 +10,9 @@
 namespace gangway::jobs {
 namespace {
 
+using ::testing::Contains;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 MpiJob a_mpi_job(const std::string& spec, const std::string& rest = "{}") {
   json::Value job = testing::an_object("kubeflow.org/v1alpha1", "MPIJob", "default", "j").json();
@@ -93,6 +95,16 @@ TEST(MpiObjectsTest, TheLauncherTakesNothingAndKnowsItsHosts) {
   EXPECT_THAT(variables_of(container),
               IsSupersetOf({"GANGWAY_ATTEMPT=1", "OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh",
                             "OMPI_MCA_plm_rsh_no_tree_spawn=1", "OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile"}));
+}
+
+// Open MPI refuses root, which containers run as unless they say otherwise; images made for it say that it need not.
+TEST(MpiObjectsTest, TheLauncherMayRunAsTheRootOfItsContainerUnlessItSaysOtherwise) {
+  const json::Value launcher = mpi_launcher_job(a_mpi_job(R"({"replicas":1})"));
+  EXPECT_THAT(variables_of(first_container(launcher)),
+              IsSupersetOf({"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}));
+  const json::Value strict = mpi_launcher_job(a_mpi_job(R"({"replicas":1,"template":{"spec":{"containers":[
+      {"name":"mpi","image":"i","env":[{"name":"OMPI_ALLOW_RUN_AS_ROOT","value":"0"}]}]}}})"));
+  EXPECT_THAT(variables_of(first_container(strict)), Not(Contains("OMPI_ALLOW_RUN_AS_ROOT=1")));
 }
 
 TEST(MpiObjectsTest, TheLauncherMayBeToldApart) {

@@ -22,6 +22,10 @@ using client::View;
 constexpr std::int64_t kLowestRetryable = 128;
 constexpr const char* kBackoffLimit = "BackoffLimitExceeded";
 constexpr const char* kDeadline = "DeadlineExceeded";
+constexpr const char* kPreempted = "Preempted";
+// Pods that lose one of theirs to a preemption fail as soon as they notice: longer than the lost one may take to end,
+// and than it takes to find out.
+constexpr Duration kLastWords = std::chrono::minutes(1);
 
 class Look {
  public:
@@ -88,7 +92,7 @@ class Look {
     status_.count(tallies);
     check_limits();
     if (!status_.conditions().is_over()) judge(tallies);
-    if (status_.conditions().is_over()) return status_.end();
+    if (status_.conditions().is_over()) return end();
     std::int64_t succeeded = 0;
     for (const auto& [type, counts] : tallies) succeeded += counts.succeeded;
     objects_.keep(succeeded);
@@ -196,12 +200,18 @@ class Look {
     for (const Finding& finding : job_.rules.judge(job_, tallies)) status_.set(finding.type, finding.message);
   }
 
+  void end() {
+    if (status_.conditions().is_true(kJobFailed) && status_.record.ended_by.empty() &&
+        was_preempted(job_, pods_, view_, view_.now() - kLastWords))
+      status_.record.ended_by = kPreempted;
+    status_.end();
+  }
+
   // ── over ──
 
   void clean_up() {
     if (status_.conditions().is_true(kJobSucceeded)) status_.settle_success();
-    // Who ran into a limit was not over when its pods had to go, so that the policy does not hold for them.
-    objects_.clean_up(job_.record.ended_by.empty() ? job_.policy.clean : CleanPods::kAll);
+    clean_up_pods();
     if (!job_.policy.time_to_live || !job_.record.completed || job_.policy.is_suspended) return;
     const WallTime due = *job_.record.completed + *job_.policy.time_to_live;
     if (due > view_.now()) return outcome_.look_again(due);
@@ -210,6 +220,16 @@ class Look {
     action.announce.done =
         client::Emit{job_.owner().subject(), EventType::kNormal, "SuccessfulDeletePod", "Deleted job: " + job_.name()};
     outcome_.allowed_now.push_back(std::move(action));
+  }
+
+  void clean_up_pods() {
+    const bool is_preempted = job_.record.ended_by == kPreempted;
+    // Who ran into a limit was not over when its pods had to go, so that the policy does not hold for them.
+    if (!is_preempted && !job_.record.ended_by.empty()) return objects_.clean_up(CleanPods::kAll, false);
+    const WallTime due = job_.record.completed.value_or(view_.now()) + kLastWords;
+    const bool keeps_running = is_preempted && due > view_.now();
+    if (keeps_running) outcome_.look_again(due);
+    objects_.clean_up(job_.policy.clean, keeps_running);
   }
 
   const KubeflowJob& job_;

@@ -33,6 +33,11 @@ Preemptions read_preemptions(const api::Version& allotment) {
   return preemptions;
 }
 
+bool has_preempted(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
+  return std::any_of(pods.begin(), pods.end(),
+                     [&](const ReplicaPod& pod) { return has_a_part(job, pod) && pod.is_preempted(); });
+}
+
 // Some that were active are not there any more.
 bool has_lost_pods(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
   const auto there = std::count_if(
@@ -72,10 +77,17 @@ std::optional<Displacement> displacement_of(const KubeflowJob& job, const std::v
   // What befell an earlier job of the name, or this one before it was suspended, is past.
   const api::Header& self = *job.version.header;
   const auto by = last_preemptor(view, self.name, job.record.started.value_or(self.created), job.record.queued_again);
-  const bool is_seen = std::any_of(pods.begin(), pods.end(),
-                                   [&](const ReplicaPod& pod) { return has_a_part(job, pod) && pod.is_preempted(); });
-  if (!is_seen && !(by && has_lost_pods(job, pods))) return std::nullopt;
+  if (!has_preempted(job, pods) && !(by && has_lost_pods(job, pods))) return std::nullopt;
   return Displacement{by.value_or("")};
+}
+
+bool was_preempted(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view,
+                   WallTime since) {
+  if (has_preempted(job, pods)) return true;
+  if (!job.is_gang) return false;
+  const api::Header& self = *job.version.header;
+  since = std::max(since, job.record.started.value_or(self.created));
+  return last_preemptor(view, self.name, since, job.record.queued_again).has_value();
 }
 
 bool is_forgiven(const KubeflowJob& job, const ReplicaPod& pod, bool goes_on_without) {

@@ -35,6 +35,10 @@ struct Displacement {
 std::optional<Displacement> displacement_of(const KubeflowJob& job, const std::vector<ReplicaPod>& pods,
                                             const client::View& view);
 
+// Some of its pods are being preempted, or were since then.
+bool was_preempted(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view,
+                   WallTime since);
+
 // A pod whose end does not count as a failure of the job.
 bool is_forgiven(const KubeflowJob& job, const ReplicaPod& pod, bool goes_on_without);
 

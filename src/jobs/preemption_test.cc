@@ -116,6 +116,65 @@ TEST_F(Preempted, WithFailWhereNothingIsTriedAgain) {
   EXPECT_EQ(bench.message(), "PyTorchJob j is failed because 1 Worker replica(s) failed.");
 }
 
+// What the others were doing when they lost it, and how they ended, is theirs to say.
+TEST_F(Preempted, WithFailTheOthersMayEndByThemselves) {
+  start({{"Master", 1, "Never"}, {"Worker", 2, "Never"}}, annotated("Fail", R"({"cleanPodPolicy":"Running"})"));
+  bench.begin_deletion("j-worker-1", true);
+  EXPECT_EQ(bench.conditions(), "Created !Running Failed");
+  const json::Value failed = bench.job();
+  EXPECT_EQ(json::string_at(failed, {"status", "gangway", "endedBy"}), "Preempted");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0", "j-worker-1"));
+  bench.end_deletion("j-worker-1");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0")) << "it is not made again";
+  EXPECT_THAT(bench.services(), ElementsAre("j-master-0", "j-worker-0")) << "they may still look for each other";
+  bench.end_pod("j-master-0", 1);
+  bench.loop.advance(59s);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0"));
+  bench.loop.advance(1s);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0")) << "who has not ended by then is removed";
+  EXPECT_THAT(bench.services(), ElementsAre("j-master-0"));
+  EXPECT_EQ(bench.writes_when_looking_again(), 0u);
+}
+
+TEST_F(Preempted, WithFailThePolicyHolds) {
+  struct Case {
+    const char* policy;
+    std::vector<std::string> left;
+  };
+  for (const Case& each : {Case{"None", {"j-master-0", "j-worker-0"}}, {"Running", {"j-worker-0"}}, {"All", {}}}) {
+    SCOPED_TRACE(each.policy);
+    JobsBench other(pytorch_rules());
+    other.start(a_job(pytorch_rules(), {{"Master", 1, "Never"}, {"Worker", 2, "Never"}},
+                      annotated("Fail", R"({"cleanPodPolicy":")" + std::string(each.policy) + "\"}")));
+    other.run_all();
+    other.begin_deletion("j-worker-1", true);
+    other.end_deletion("j-worker-1");
+    if (!other.pods().empty()) other.end_pod("j-worker-0", 1);
+    other.loop.advance(2min);
+    EXPECT_EQ(other.pods(), each.left);
+  }
+}
+
+// A pod that goes at once may be gone before anybody looks, and has been made again when the others fail.
+TEST_F(Preempted, WithFailAlsoWhenNobodySawIt) {
+  start({{"Master", 1, "Never"}, {"Worker", 2, "Never"}}, annotated("Fail", R"({"cleanPodPolicy":"Running"})"));
+  record("critical");
+  bench.api.remove(kPods, {"default", "j-worker-1"});
+  bench.loop.run_until_idle();
+  bench.end_pod("j-master-0", 1);
+  EXPECT_EQ(bench.conditions(), "Created !Running Failed");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0")) << "the one that waits for room goes";
+  bench.end_pod("j-worker-0", 1);
+  bench.loop.advance(2min);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0", "j-worker-0"));
+}
+
+TEST_F(Preempted, OthersThatFailAreCleanedUpAtOnce) {
+  start({{"Master", 1, "Never"}, {"Worker", 1, "Never"}}, annotated("Fail", R"({"cleanPodPolicy":"Running"})"));
+  bench.end_pod("j-master-0", 1);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0"));
+}
+
 TEST_F(Preempted, ElasticJobsShrinkAndGrowBack) {
   start({{"Worker", 3}}, annotated("Shrink", R"({"elasticPolicy":{"minReplicas":1,"maxReplicas":3}})"));
   const json::Value group = bench.group();

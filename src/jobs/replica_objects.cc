@@ -96,19 +96,19 @@ void ReplicaObjects::remove_all() {
   drop_group();
 }
 
-void ReplicaObjects::clean_up(CleanPods which) {
+void ReplicaObjects::clean_up(CleanPods which, bool keeps_running) {
   if (which == CleanPods::kAll) return remove_all();
   if (which == CleanPods::kRunning) {
-    std::set<std::string> ended;
+    std::set<std::string> kept;
     for (const ReplicaPod& pod : pods_) {
-      if (pod.has_ended()) {
-        ended.insert(pod.header().name.name);
+      if (pod.has_ended() || (keeps_running && pod.is_running() && !pod.is_terminating())) {
+        kept.insert(pod.header().name.name);
       } else {
         remove(pod);
       }
     }
     for (const api::Version& service : services_)
-      if (!ended.contains(service.header->name.name)) remove_service(service);
+      if (!kept.contains(service.header->name.name)) remove_service(service);
   }
   drop_group();
 }

@@ -195,9 +195,7 @@ def runs_pytorch(without_controller: set[str]) -> None:
 
 @pytest.mark.usefixtures("runs_pytorch")
 def test_a_pytorch_job_that_loses_a_worker_fails_and_says_to_whom(arena: Arena, user: User) -> None:
-    # Otherwise those that have not noticed yet when the job is called failed are removed with it.
-    kept = ["--clean-task-policy=None", "--annotation", "gangway.dev/simulated-peer-loss=fail"]
-    arena.does(*TORCH, *kept, "python train.py")
+    arena.does(*TORCH, "--annotation", "gangway.dev/simulated-peer-loss=fail", "python train.py")
     user.waits("it runs", lambda: arena.status("medium") == "RUNNING")
     assert arena.does("top", "node").endswith("12/12 (100%)\n")
     arena.does(*URGENT)

@@ -1,5 +1,7 @@
 #include "client/event_ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -92,12 +94,14 @@ bool EventLedger::take_token(Account& account, WallTime now) {
 }
 
 std::string EventLedger::name_of(const Emit& emit, std::string_view key, WallTime now) const {
-  // An Event of an earlier process, or one that has been forgotten, is another object.
+  // An Event of an earlier process, or one that has been forgotten, is another object. The moment comes first: events
+  // are listed in the order of their names, and users read them as a story. The hash keeps apart what happens at once.
   const std::uint64_t moment = static_cast<std::uint64_t>(now.time_since_epoch().count());
   constexpr std::size_t kLongestBase = 200;
   std::string base = emit.about.object.name.substr(0, kLongestBase);
   while (!base.empty() && (base.back() == '.' || base.back() == '-')) base.pop_back();
-  return base + "." + NameHash().mix(component_).mix(emit.about.kind).mix(emit.about.uid).mix(key).mix(moment).hex();
+  const std::string hash = NameHash().mix(component_).mix(emit.about.kind).mix(emit.about.uid).mix(key).hex();
+  return fmt::format("{}.{:016x}{}", base, moment, hash.substr(0, 8));
 }
 
 json::Value to_json(const EventEntry& entry, const std::string& component) {

@@ -40,7 +40,17 @@ TEST_F(EventLedgerTest, CountsEqualEventsUnderOneName) {
   EXPECT_EQ(to_rfc3339(second->last), "2026-01-01T00:00:05Z");
   EXPECT_EQ(first->name.ns, "default");
   EXPECT_EQ(first->name.name.substr(0, 4), "web.");
-  EXPECT_EQ(first->name.name.size(), 4u + 16u);
+  EXPECT_EQ(first->name.name.size(), 4u + 16u + 8u);
+}
+
+TEST_F(EventLedgerTest, EventsOfOneSubjectAreNamedInTheOrderInWhichTheyHappened) {
+  std::string last;
+  for (const char* message : {"scheduled", "pulled", "created", "started", "preempted", "killed"}) {
+    now += std::chrono::microseconds(700);
+    const auto entry = ledger.enter(about("web", message), now);
+    EXPECT_GT(entry->name.name, last) << message;
+    last = entry->name.name;
+  }
 }
 
 TEST_F(EventLedgerTest, AnEventOfALaterProcessIsAnotherObject) {

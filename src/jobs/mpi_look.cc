@@ -102,7 +102,7 @@ class Look {
     if (!job_.is_gang || job_.on_preempt != OnPreempt::kRequeue) return std::nullopt;
     const api::Header& self = *job_.version.header;
     const auto by = last_preemptor(view_, self.name, self.created, job_.record.queued_again);
-    if (state_.has_preempted_pod) return by.value_or("");
+    if (!state_.preempted_pod.empty()) return by ? *by : preemptor_of(view_, state_.preempted_pod).value_or("");
     // Its pods may have gone, and others come for them, before anybody looked.
     const bool is_hurt = state_.set_attempt == job_.record.attempt &&
                          (state_.ready_workers < job_.workers.count ||

@@ -78,7 +78,7 @@ void read_pods(const MpiJob& job, const client::View& view, MpiState& state) {
       const auto facts = cache.facts(pod, read_replica_pod);
       if (facts->attempt != job.record.attempt) return;
       const bool is_going = controllers::is_terminating(pod);
-      state.has_preempted_pod = state.has_preempted_pod || (is_going && facts->is_disrupted);
+      if (is_going && facts->is_disrupted) state.preempted_pod = pod.header->uid;
       if (are_workers && !is_going && facts->phase == controllers::PodPhase::kRunning)
         state.running_workers.push_back(pod.header->name.name);
     });

@@ -33,7 +33,7 @@ struct MpiState {
   std::optional<WallTime> launcher_started;
   std::optional<WallTime> launcher_ended;
 
-  bool has_preempted_pod = false;  // of the present attempt, and not gone yet
+  std::string preempted_pod;  // uid of one of the present attempt that has not gone yet
 };
 
 }  // namespace gangway::jobs

@@ -20,6 +20,21 @@ struct Preemptions {
   std::vector<Entry> entries;  // oldest first
 };
 
+struct Grant {
+  std::string to;
+  std::vector<std::string> victims;  // uids
+};
+
+Grant read_grant(const api::Version& allotment) {
+  const auto tree = json::parse(*allotment.json);
+  if (!tree) return {};
+  Grant grant;
+  grant.to = fmt::format("{}/{}", allotment.header->name.ns, json::string_at(*tree, {"spec", "gang", "name"}));
+  for (const json::Value& victim : json::array_at(*tree, {"spec", "victims"}))
+    grant.victims.emplace_back(json::string_at(victim, {"uid"}));
+  return grant;
+}
+
 Preemptions read_preemptions(const api::Version& allotment) {
   Preemptions preemptions;
   const auto tree = json::parse(*allotment.json);
@@ -33,9 +48,11 @@ Preemptions read_preemptions(const api::Version& allotment) {
   return preemptions;
 }
 
-bool has_preempted(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
-  return std::any_of(pods.begin(), pods.end(),
-                     [&](const ReplicaPod& pod) { return has_a_part(job, pod) && pod.is_preempted(); });
+// Null: there is none.
+const ReplicaPod* preempted_pod(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
+  const auto at = std::find_if(pods.begin(), pods.end(),
+                               [&](const ReplicaPod& pod) { return has_a_part(job, pod) && pod.is_preempted(); });
+  return at == pods.end() ? nullptr : &*at;
 }
 
 // Some that were active are not there any more.
@@ -58,6 +75,15 @@ std::optional<std::string> last_preemptor(const client::View& view, const api::O
   return last.by;
 }
 
+std::optional<std::string> preemptor_of(const client::View& view, const std::string& uid) {
+  const client::ObjectCache& allotments = view.objects(kAllotments);
+  for (const auto& [name, allotment] : allotments.all()) {
+    const auto grant = allotments.facts(allotment, read_grant);
+    if (std::find(grant->victims.begin(), grant->victims.end(), uid) != grant->victims.end()) return grant->to;
+  }
+  return std::nullopt;
+}
+
 bool goes_on_without_lost(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
   const GangWish wish = job.gang_wish();
   if (!job.is_gang || !wish.is_elastic()) return false;
@@ -76,14 +102,16 @@ std::optional<Displacement> displacement_of(const KubeflowJob& job, const std::v
   if (!job.is_gang || job.on_preempt != OnPreempt::kRequeue || goes_on_without_lost(job, pods)) return std::nullopt;
   // What befell an earlier job of the name, or this one before it was suspended, is past.
   const api::Header& self = *job.version.header;
-  const auto by = last_preemptor(view, self.name, job.record.started.value_or(self.created), job.record.queued_again);
-  if (!has_preempted(job, pods) && !(by && has_lost_pods(job, pods))) return std::nullopt;
+  auto by = last_preemptor(view, self.name, job.record.started.value_or(self.created), job.record.queued_again);
+  const ReplicaPod* lost = preempted_pod(job, pods);
+  if (lost == nullptr && !(by && has_lost_pods(job, pods))) return std::nullopt;
+  if (!by) by = preemptor_of(view, lost->header().uid);
   return Displacement{by.value_or("")};
 }
 
 bool was_preempted(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view,
                    WallTime since) {
-  if (has_preempted(job, pods)) return true;
+  if (preempted_pod(job, pods) != nullptr) return true;
   if (!job.is_gang) return false;
   const api::Header& self = *job.version.header;
   since = std::max(since, job.record.started.value_or(self.created));

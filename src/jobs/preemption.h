@@ -25,6 +25,10 @@ namespace gangway::jobs {
 std::optional<std::string> last_preemptor(const client::View& view, const api::ObjectName& gang, WallTime since,
                                           std::optional<WallTime> queued_again);
 
+// Who was promised the room of the pod with this uid, as "namespace/name". A gang of one pod has no record of its own
+// to be asked, but its preemptor's grant names its victims. Looks through all grants.
+std::optional<std::string> preemptor_of(const client::View& view, const std::string& uid);
+
 // The job runs on although these pods of it go.
 bool goes_on_without_lost(const KubeflowJob& job, const std::vector<ReplicaPod>& pods);
 

@@ -76,6 +76,17 @@ TEST_F(Preempted, WithRequeueWhenNobodySawThemGo) {
   EXPECT_EQ(bench.own("restarts"), 0);
 }
 
+// A gang of one is bound without an Allotment. Whoever took its room has one.
+TEST_F(Preempted, WithRequeueAlsoNameWhoTookTheRoomOfASinglePod) {
+  start({{"Master", 1, "Never"}}, annotated("Requeue"));
+  bench.api.create(kAllotments, testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", "critical-x")
+                                    .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"critical"},"victims":[
+                                        {"namespace":"default","pod":"j-master-0","uid":")" +
+                                          bench.uid("j-master-0") + "\"}]}}"));
+  bench.begin_deletion("j-master-0", true);
+  EXPECT_EQ(bench.message(), "PyTorchJob j was preempted by default/critical and is queued again as attempt 2.");
+}
+
 TEST_F(Preempted, WithRequeueWhoseOthersFailMeanwhile) {
   start({{"Master", 1, "Never"}, {"Worker", 1}}, annotated("Requeue"));
   record("critical");

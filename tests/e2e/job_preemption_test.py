@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from e2e.gpu_cluster import gpu_cluster
-from e2e.training_jobs import conditions, events, job_of, pods_of, state, submits, variables
+from e2e.training_jobs import (
+    a_user_of_jobs, conditions, events, job_of, pods_of, running, state, submits, variables,
+)  # fmt: skip
 from e2e.user import User
 from kube.harness.gangway import GangwayCluster
 
@@ -23,11 +25,7 @@ def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
 
 @pytest.fixture
 def user(cluster: GangwayCluster, kubectl: Path) -> Iterator[User]:
-    someone = User(kubectl, cluster, "default")
-    yield someone
-    someone.does("delete", "pytorchjobs,tfjobs", "--all", "--wait=true")
-    someone.does("delete", "pods", "--all", "--force", "--grace-period=0")
-    someone.waits("an empty cluster", lambda: not someone.sees("pods") and not someone.sees("allotments"))
+    yield from a_user_of_jobs(cluster, kubectl)
 
 
 def fills_the_cluster(user: User, on_preempt: str, **more: object) -> None:
@@ -38,11 +36,6 @@ def fills_the_cluster(user: User, on_preempt: str, **more: object) -> None:
     }, annotations={"on-preempt": on_preempt, "checkpoint-dir": "/checkpoints"}, **more)  # fmt: skip
     user.waits("the medium job runs", lambda: running(user, "medium") == 3)
     user.waits("and says so", lambda: state(user, "PyTorchJob", "medium") == "Running")
-
-
-def running(user: User, job: str) -> int:
-    pods = pods_of(user, job).values()
-    return sum(pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"] for pod in pods)
 
 
 def test_with_fail_it_fails_as_on_any_kubernetes(user: User) -> None:

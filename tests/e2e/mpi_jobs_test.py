@@ -74,7 +74,7 @@ def runs(user: User, job: str) -> None:
 
 
 def test_an_mpi_job_runs_and_succeeds(user: User) -> None:
-    creates(user, a_job("pi", replicas=2, simulated={"duration": "3s"}))
+    creates(user, a_job("pi", replicas=2, simulated={"duration": "8s"}))  # all is read while it runs
     runs(user, "pi")
     head, row = (line.split() for line in user.does("get", "mpijobs").splitlines())
     assert head == ["NAME", "AGE", "STATE"] and (row[0], row[2]) == ("pi", "Running")

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from e2e.gpu_cluster import creates
 from e2e.user import User, name
+from kube.harness.gangway import GangwayCluster
 
 KINDS = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch"),
     "TFJob": ("tfReplicaSpecs", "tensorflow"),
 }
+
+
+def a_user_of_jobs(cluster: GangwayCluster, kubectl: Path) -> Iterator[User]:
+    """For a fixture: whatever the test has made is gone before the next begins."""
+    someone = User(kubectl, cluster, "default")
+    yield someone
+    someone.does("delete", "pytorchjobs,tfjobs,jobs", "--all", "--wait=true")
+    someone.does("delete", "pods", "--all", "--force", "--grace-period=0")
+    someone.waits("nothing is left behind", lambda: not someone.sees("pods,podgroups,allotments")
+                  and [name(each) for each in someone.sees("services")] == ["kubernetes"])  # fmt: skip
 
 
 def a_replica(container: str, count: int, gpus: int, *, restart: str = "", priority: str = "",
@@ -61,6 +74,11 @@ def state(user: User, kind: str, job: str) -> str:
 
 def pods_of(user: User, job: str) -> dict[str, dict[str, Any]]:
     return {name(pod): pod for pod in user.sees("pods", "-l", f"training.kubeflow.org/job-name={job}")}
+
+
+def running(user: User, job: str) -> int:
+    pods = pods_of(user, job).values()
+    return sum(pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"] for pod in pods)
 
 
 def variables(pod: dict[str, Any]) -> dict[str, str]:

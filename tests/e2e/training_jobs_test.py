@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.gpu_cluster import creates, gpu_cluster
-from e2e.training_jobs import a_job, conditions, events, job_of, pods_of, state, submits, variables
+from e2e.training_jobs import a_job, a_user_of_jobs, conditions, events, job_of, pods_of, state, submits, variables
 from e2e.user import User, name
 from kube.harness.gangway import GangwayCluster
 
@@ -24,17 +24,13 @@ def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
 
 @pytest.fixture
 def user(cluster: GangwayCluster, kubectl: Path) -> Iterator[User]:
-    someone = User(kubectl, cluster, "default")
-    yield someone
-    someone.does("delete", "pytorchjobs,tfjobs,jobs", "--all", "--wait=true")
-    someone.does("delete", "pods", "--all", "--force", "--grace-period=0")
-    someone.waits("nothing is left behind", lambda: not someone.sees("pods") and not someone.sees("podgroups")
-                  and [name(each) for each in someone.sees("services")] == ["kubernetes"])  # fmt: skip
+    yield from a_user_of_jobs(cluster, kubectl)
 
 
 def test_a_pytorch_job_runs_and_succeeds(user: User) -> None:
+    # Long enough for everything that is read while it runs, also where many things run.
     submits(user, "PyTorchJob", "train", {
-        "Master": {**ONE_GPU, "duration": "2s"}, "Worker": {"count": 2, "gpus": 1, "duration": "2s"},
+        "Master": {**ONE_GPU, "duration": "8s"}, "Worker": {"count": 2, "gpus": 1, "duration": "8s"},
     })  # fmt: skip
     user.waits("it runs", lambda: state(user, "PyTorchJob", "train") == "Running")
     head, row = (line.split() for line in user.does("get", "pytorchjobs").splitlines())

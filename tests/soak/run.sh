@@ -2,7 +2,8 @@
 # The large runs. run.sh [SLICE...], each alone or all of them:
 #
 #   crash          kill -9 in the middle of concurrent writers, 200 times
-#   containers     kill -9 of server and agent beside running containers, 50 times; torch and mpirun over two pods
+#   containers     kill -9 of server and agent beside running containers, 50 times; torch and mpirun over two pods,
+#                  and a training that is preempted and goes on from its checkpoint
 #   asan, tsan     all unit tests, a kubectl session and some seeds of the simulation under the sanitizers;
 #                  asan:FOLDER, tsan:FOLDER: one folder's tests
 #   fuzz           every fuzz target for a minute; fuzz:TARGET: one of them
@@ -85,7 +86,8 @@ containers() {
   check_first "frameworks" tools/setup/deps.sh frameworks || return 0
   check_first "build gangway" release gangway || return 0
   check "containers" env GANGWAY_BIN="$PWD/build/bin/gangway" GANGWAY_ROUNDS=50 \
-    tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py
+    tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py \
+    e2e/pytorch_walkthrough_test.py
 }
 
 # Properties run inside of the unit tests; RapidCheck reads the number of cases from the environment.

@@ -89,6 +89,7 @@ void NetFetch::fetch(sys::FetchRequest request, sys::Completion<sys::FetchAnswer
   call.method = request.method;
   call.target = request.path;
   for (auto& [name, value] : request.headers) call.headers.add(std::move(name), std::move(value));
+  call.body = std::move(request.body);
   call.timeout = request.timeout;
   HttpTransport& used = *transport;
   used.send(std::move(call), [transport = std::move(transport), done = std::move(done),

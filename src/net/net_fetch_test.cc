@@ -18,6 +18,7 @@ class Pages final : public sys::HttpHandler {
     sys::HttpResponse response;
     response.status = request.target == "/ok" ? 200 : 503;
     response.body.push_back(sys::make_buffer(std::string(request.headers.get("X-Asked"))));
+    response.body.push_back(sys::make_buffer(request.body));
     respond(std::move(response));
   }
 };
@@ -69,6 +70,15 @@ TEST_F(NetFetchTest, AnyStatusIsAnAnswer) {
   EXPECT_EQ(ok->status, 200);
   EXPECT_EQ(ok->body, "yes");
   EXPECT_EQ(get("/bad", server->port())->status, 503);
+}
+
+TEST_F(NetFetchTest, ARequestMayHaveABody) {
+  sys::FetchRequest request{.method = "POST", .host = "127.0.0.1", .port = server->port(), .path = "/ok"};
+  request.body = R"({"a":1})";
+  request.timeout = 5s;
+  const auto answer = wait<sys::FetchAnswer>([&](auto done) { fetch.fetch(request, done); });
+  ASSERT_TRUE(answer.has_value()) << answer.error().message;
+  EXPECT_EQ(answer->body, R"({"a":1})");
 }
 
 TEST_F(NetFetchTest, NobodyIsAnError) {

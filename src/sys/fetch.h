@@ -19,6 +19,7 @@ struct FetchRequest {
   std::uint16_t port = 0;
   std::string path = "/";  // and query
   std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string body = {};
   Duration timeout = std::chrono::seconds(1);
 };
 

@@ -26,12 +26,21 @@ bool asks_for_gpus(const Field& pod_spec) {
   return false;
 }
 
+// Of a RayCluster, or the cluster that a RayJob asks for.
+bool ray_asks_for_gpus(const Field& cluster) {
+  if (asks_for_gpus(cluster["headGroupSpec"]["template"]["spec"])) return true;
+  const auto groups = cluster["workerGroupSpecs"].items();
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return asks_for_gpus(group["template"]["spec"]); });
+}
+
 // A pod, or what makes pods: of one template, or of one for each type of replicas.
 bool asks_for_gpus_at_all(const Review& review, const Field& object) {
   const auto spec = object["spec"];
   if (asks_for_gpus(spec) || asks_for_gpus(spec["template"]["spec"])) return true;
   // An MPIJob may say a number instead.
   if (review.kind.group == "kubeflow.org" && spec["gpus"].integer_or(0) > 0) return true;
+  if (review.kind.group == "ray.io") return ray_asks_for_gpus(spec) || ray_asks_for_gpus(spec["rayClusterSpec"]);
   const api::KubeflowKind* kind = kubeflow_kind_of(review.kind);
   if (kind == nullptr) return false;
   const auto types = spec[kind->replica_specs].entries();

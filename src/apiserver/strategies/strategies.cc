@@ -38,6 +38,8 @@ constexpr Entry kEntries[] = {
     {"kubeflow.org", "PyTorchJob", pytorch_job_strategy},
     {"kubeflow.org", "TFJob", tf_job_strategy},
     {"policy", "PodDisruptionBudget", disruption_budget_strategy},
+    {"ray.io", "RayCluster", ray_cluster_strategy},
+    {"ray.io", "RayJob", ray_job_strategy},
     {"rbac.authorization.k8s.io", "ClusterRole", role_strategy},
     {"rbac.authorization.k8s.io", "ClusterRoleBinding", role_binding_strategy},
     {"rbac.authorization.k8s.io", "Role", role_strategy},

@@ -25,6 +25,8 @@ const Strategy& pod_strategy();
 const Strategy& priority_class_strategy();
 const Strategy& mpi_job_strategy();
 const Strategy& pytorch_job_strategy();
+const Strategy& ray_cluster_strategy();
+const Strategy& ray_job_strategy();
 const Strategy& replica_set_strategy();
 const Strategy& role_binding_strategy();
 const Strategy& role_strategy();

@@ -26,6 +26,7 @@
 #include "json/value.h"
 #include "net/asio_loop.h"
 #include "net/http_server.h"
+#include "net/net_fetch.h"
 #include "net/tls_node_dialer.h"
 #include "node_readiness.h"
 #include "run_on.h"
@@ -119,6 +120,7 @@ struct EmbeddedCluster::Parts {
   std::unique_ptr<scheduler::flight::FlightRecorder> recorder;  // used on the control loop
   std::unique_ptr<net::LoopThread> control;
   std::unique_ptr<apiserver::DirectClient> client;
+  std::unique_ptr<net::NetFetch> fetch;                   // used on the control loop
   std::unique_ptr<embedded::ControlPlane> control_plane;  // made and ended on the control loop
   std::unique_ptr<net::LoopThread> agent;
   std::unique_ptr<embedded::SimulatedNodes> simulated;  // made and ended on the agent's loop
@@ -256,6 +258,7 @@ void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
         scheduler::flight::LogOptions{.folder = data.flight(), .max_bytes = options.flight_bytes});
     recorder = std::make_unique<scheduler::flight::FlightRecorder>(*flight);
   }
+  fetch = std::make_unique<net::NetFetch>(control->loop());
   run_on(control->loop(), [&] {
     control_plane = std::make_unique<embedded::ControlPlane>(
         embedded::ControlPlaneParts{*server,
@@ -268,7 +271,8 @@ void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
                                     api_address_of(options, http->port()),
                                     data.volumes(),
                                     {options.without.begin(), options.without.end()},
-                                    recorder.get()});
+                                    recorder.get(),
+                                    fetch.get()});
     control_plane->start();
     return true;
   });

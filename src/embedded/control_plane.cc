@@ -32,6 +32,9 @@
 #include "jobs/kubeflow_controller.h"
 #include "jobs/mpi_controller.h"
 #include "jobs/pytorch_job.h"
+#include "jobs/ray_cluster_controller.h"
+#include "jobs/ray_dashboard.h"
+#include "jobs/ray_job_controller.h"
 #include "jobs/tf_job.h"
 #include "scheduler/suite.h"
 #include "sys/log.h"
@@ -135,6 +138,7 @@ struct ControlPlane::Members {
         owner_probe(*garbage_reader, parts.loop),
         content_probe(*namespace_reader, parts.loop, catalog),
         instance_probe(*reader),
+        ray_dashboard(parts.loop, parts.fetch),
         garbage(catalog),
         accounts(parts.authority_pem),
         claims({parts.volumes}),
@@ -162,6 +166,8 @@ struct ControlPlane::Members {
     add_training("pytorchjob-controller", pytorch_jobs);
     add_training("tfjob-controller", tf_jobs);
     add_training("mpijob-controller", mpi_jobs);
+    add_training("raycluster-controller", ray_clusters);
+    add_training("rayjob-controller", ray_jobs, &ray_dashboard);
     add("endpoint-controller", endpoints, nullptr, {.is_busy = true});
     add("endpointslice-controller", slices, nullptr, {.is_busy = true});
     add("pod-garbage-collector", pod_gc);
@@ -221,13 +227,14 @@ struct ControlPlane::Members {
   }
 
   // A job makes its pods at once, and looks at them again at each of their steps.
-  void add_training(const std::string& name, const client::Reconciler& reconciler) {
+  void add_training(const std::string& name, const client::Reconciler& reconciler,
+                    client::ProbeRunner* probes = nullptr) {
     Running entry;
     entry.client = parts.connect(controller_user(name));
     client::ControllerOptions options;
     options.name = name;
     options.restless_looks = 64;
-    keep(std::move(entry), reconciler, std::move(options), nullptr);
+    keep(std::move(entry), reconciler, std::move(options), probes);
   }
 
   ControlPlaneParts parts;
@@ -240,6 +247,7 @@ struct ControlPlane::Members {
   controllers::OwnerProbe owner_probe;
   controllers::ContentProbe content_probe;
   controllers::InstanceProbe instance_probe;
+  jobs::RayDashboard ray_dashboard;
   controllers::GarbageCollector garbage;
   controllers::NamespaceController namespaces;
   controllers::ServiceAccountController accounts;
@@ -254,6 +262,8 @@ struct ControlPlane::Members {
   jobs::KubeflowController pytorch_jobs{jobs::pytorch_rules()};
   jobs::KubeflowController tf_jobs{jobs::tf_rules()};
   jobs::MpiController mpi_jobs;
+  jobs::RayClusterController ray_clusters;
+  jobs::RayJobController ray_jobs;
   controllers::EndpointsController endpoints;
   controllers::EndpointSliceController slices;
   controllers::PodGc pod_gc;

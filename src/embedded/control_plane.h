@@ -17,6 +17,7 @@
 #include "controllers/api_endpoints.h"
 #include "json/value.h"
 #include "scheduler/cycle_sink.h"
+#include "sys/fetch.h"
 
 namespace gangway::embedded {
 
@@ -37,6 +38,8 @@ struct ControlPlaneParts {
   std::set<std::string> without = {};  // controllers that are left out, by name
   // Hears of what is planned; outlives the control plane. None: nothing is recorded.
   scheduler::CycleSink* cycles = nullptr;
+  // To pods, on the control loop; outlives the control plane. None: no pod is ever asked anything.
+  sys::Fetch* fetch = nullptr;
 };
 
 // Straight to the server, without bytes in between.

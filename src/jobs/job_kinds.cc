@@ -6,6 +6,8 @@
 #include "jobs/mpi_job.h"
 #include "jobs/mpi_trainable.h"
 #include "jobs/pytorch_job.h"
+#include "jobs/ray_cluster.h"
+#include "jobs/ray_trainable.h"
 #include "jobs/tf_job.h"
 
 namespace gangway::jobs {
@@ -23,6 +25,8 @@ std::span<const JobKind> job_kinds() {
       {pytorch_rules().resource, pytorch_rules().kind.kind, read_kubeflow<pytorch_rules>},
       {tf_rules().resource, tf_rules().kind.kind, read_kubeflow<tf_rules>},
       {mpi_jobs(), kMpiKind, mpi_trainable},
+      {ray_jobs(), kRayJobKind, ray_job_trainable},
+      {ray_clusters(), kRayClusterKind, ray_cluster_trainable},
       {client::resources::kJobs, "Job", batch_trainable},
   };
   return kKinds;

@@ -2,6 +2,7 @@
 # Installs what building and testing Gangway needs on Debian 12. Says first what is missing and how large it is; quick
 # when nothing is. Without root (and without sudo) it lists what is missing and fails.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 
 build=(g++ cmake ninja-build make git ccache mold pkg-config
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev
@@ -12,8 +13,8 @@ test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytes
 run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables dnsmasq-base procps)
 # What a kubectl is built with where the machine has none (tools/setup/kube.sh).
 kubectl=(python3 python3-venv ca-certificates)
-# Real training frameworks, for the large runs (tests/soak/run.sh containers).
-frameworks=(openmpi-bin python3-torch)
+# Real training frameworks, for the large runs (tests/soak/run.sh containers); Ray comes from PyPI (ray.sh).
+frameworks=(openmpi-bin python3-torch python3-venv)
 lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
 
 case "${1:-all}" in
@@ -31,7 +32,11 @@ for package in "${wanted[@]}"; do
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing+=("$package")
 done
+from_pypi() {
+  if [ "${1:-all}" = frameworks ]; then "$here"/ray.sh >/dev/null; fi
+}
 if [ ${#missing[@]} -eq 0 ]; then
+  from_pypi "$@"
   echo "deps: nothing is missing"
   exit 0
 fi
@@ -52,4 +57,5 @@ echo "deps: installing ${missing[*]}"
 "${as_root[@]}" apt-get install --no-install-recommends --assume-no "${missing[@]}" 2>/dev/null |
   grep -E '^(Need to get|After this operation)' | sed 's/^/deps: /' || true
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+from_pypi "$@"
 echo "deps: done"

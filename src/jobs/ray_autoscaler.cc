@@ -41,13 +41,13 @@ void add_autoscaler(const RayCluster& cluster, json::Value& pod) {
   if (containers == nullptr || !containers->is_array() || containers->get_array().empty()) return;
   json::Value& ray = containers->get_array().front();
   const json::Object amounts{{"cpu", "500m"}, {"memory", "512Mi"}};
-  json::Value container = json::Object{
-      {"name", "autoscaler"},
-      {"image", json::string_at(ray, {"image"})},
-      {"command", json::Array{"/bin/bash", "-c", "--"}},
-      {"args", json::Array{"ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace "
-                           "$(RAY_CLUSTER_NAMESPACE)"}},
-      {"resources", json::Object{{"limits", amounts}, {"requests", amounts}}}};
+  json::Value container =
+      json::Object{{"name", "autoscaler"},
+                   {"image", json::string_at(ray, {"image"})},
+                   {"command", json::Array{"/bin/bash", "-c", "--"}},
+                   {"args", json::Array{"ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace "
+                                        "$(RAY_CLUSTER_NAMESPACE)"}},
+                   {"resources", json::Object{{"limits", amounts}, {"requests", amounts}}}};
   add_variables(container, {{"RAY_CLUSTER_NAME", cluster.name()},
                             {"RAY_CLUSTER_NAMESPACE", cluster.ns()},
                             {"RAY_HEAD_POD_NAME", std::string(json::string_at(pod, {"metadata", "name"}))},
@@ -77,8 +77,8 @@ json::Value ray_autoscaler_role(const RayCluster& cluster) {
 
 json::Value ray_autoscaler_binding(const RayCluster& cluster) {
   json::Value binding = object_of(cluster, "rbac.authorization.k8s.io/v1", "RoleBinding");
-  binding.as_object()["subjects"] = json::Array{json::Object{
-      {"kind", "ServiceAccount"}, {"name", ray_autoscaler_account(cluster)}, {"namespace", cluster.ns()}}};
+  binding.as_object()["subjects"] = json::Array{
+      json::Object{{"kind", "ServiceAccount"}, {"name", ray_autoscaler_account(cluster)}, {"namespace", cluster.ns()}}};
   binding.as_object()["roleRef"] =
       json::Object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", cluster.name()}};
   return binding;

@@ -142,8 +142,7 @@ std::string ray_head_host(std::string_view service, std::string_view ns) {
 }
 
 std::int64_t ray_head_port(const json::Value& cluster_spec, std::string_view name, std::int64_t otherwise) {
-  const json::Array& containers =
-      json::array_at(cluster_spec, {"headGroupSpec", "template", "spec", "containers"});
+  const json::Array& containers = json::array_at(cluster_spec, {"headGroupSpec", "template", "spec", "containers"});
   if (containers.empty()) return otherwise;
   for (const json::Value& port : json::array_at(containers.front(), {"ports"}))
     if (json::string_at(port, {"name"}) == name) return json::integer_at(port, {"containerPort"}, otherwise);

@@ -32,8 +32,8 @@ struct RayGroup {
   std::int64_t replicas = 1;  // within its limits
   std::int64_t minimum = 1;
   std::int64_t maximum = 1;
-  std::int64_t hosts = 1;            // pods of each replica
-  std::set<std::string> to_delete;   // pods that the autoscaler wants to be rid of
+  std::int64_t hosts = 1;             // pods of each replica
+  std::set<std::string> to_delete;    // pods that the autoscaler wants to be rid of
   json::Value spec = json::Object();  // as the cluster has it
 
   std::string_view role() const;

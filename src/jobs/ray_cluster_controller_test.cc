@@ -64,7 +64,8 @@ struct RayClusters : ::testing::Test, testing::ControllerBench {
   }
   void run(const std::string& name) {
     set_pod(name, R"({"spec":{"nodeName":"n"}})", "");
-    set_pod(name, R"({"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}})");
+    set_pod(name,
+            R"({"status":{"phase":"Running","podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}})");
   }
   void run_all() {
     std::vector<std::string> names;
@@ -233,9 +234,9 @@ TEST_F(RayClusters, AreSuspendedAndResumed) {
 TEST_F(RayClusters, ComeBackWholeWhenTheyArePreempted) {
   start("{}", R"({"metadata":{"annotations":{"gangway.dev/on-preempt":"Requeue"}}})");
   run_all();
-  api.create(kAllotments, testing::an_object("gangway.dev/v1alpha1", "Allotment", "default",
-                                             client::allotment_name(true, "r"))
-                              .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"r"}},"status":{"preemptedBy":[
+  api.create(kAllotments,
+             testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", client::allotment_name(true, "r"))
+                 .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"r"}},"status":{"preemptedBy":[
                                 {"namespace":"default","name":"urgent","at":"2100-01-01T00:00:00Z"}]}})"));
   const std::string lost = pods("small").front();
   preempt(lost);
@@ -258,11 +259,10 @@ TEST_F(RayClusters, ReplaceAPreemptedWorkerWhenTheyAreToFail) {
 }
 
 TEST_F(RayClusters, BelongToTheGangOfTheirJob) {
-  api.create(ray_clusters(),
-             testing::an_object("ray.io/v1", "RayCluster", "default", "r")
-                 .owner("ray.io/v1", "RayJob", "j", "uid-of-j", true)
-                 .with(R"({"metadata":{"annotations":{"gangway.dev/attempt":"3"}},"spec":)" +
-                       json::serialize(a_cluster_spec()) + "}"));
+  api.create(ray_clusters(), testing::an_object("ray.io/v1", "RayCluster", "default", "r")
+                                 .owner("ray.io/v1", "RayJob", "j", "uid-of-j", true)
+                                 .with(R"({"metadata":{"annotations":{"gangway.dev/attempt":"3"}},"spec":)" +
+                                       json::serialize(a_cluster_spec()) + "}"));
   ControllerBench::start(reconciler);
   EXPECT_THAT(api.objects(kPods), IsEmpty()) << "its group is not there yet";
   EXPECT_FALSE(api.get(kPodGroups, {"default", "r"}));

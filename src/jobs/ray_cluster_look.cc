@@ -134,8 +134,7 @@ class Look {
       status_.drop(kRayReplicaFailure);
     }
     if (state_.old.empty() && state_.is_complete(cluster_)) {
-      status_.set(kRayProvisioned, true, "AllPodRunningAndReadyFirstTime",
-                  "All Ray Pods are ready for the first time");
+      status_.set(kRayProvisioned, true, "AllPodRunningAndReadyFirstTime", "All Ray Pods are ready for the first time");
       status_.set_state("ready");
     } else if (!status_.is_true(kRayProvisioned) && !is_queued_again()) {
       status_.set(kRayProvisioned, false, "RayClusterPodsProvisioning",
@@ -177,8 +176,8 @@ class Look {
   void keep_group() {
     if (!stands_alone()) return;
     if (!cluster_.is_gang) return drop_group();
-    if (auto action = keep_pod_group(view_, cluster_.owner(), cluster_.tree,
-                                     cluster_.groups.gang_wish(cluster_.on_preempt)))
+    if (auto action =
+            keep_pod_group(view_, cluster_.owner(), cluster_.tree, cluster_.groups.gang_wish(cluster_.on_preempt)))
       act(std::move(*action));
   }
 

@@ -54,8 +54,7 @@ bool RayClusterStatus::is_true(std::string_view condition) const {
   return api::condition_is_true(next_, condition);
 }
 
-void RayClusterStatus::set(std::string_view condition, bool status, std::string_view reason,
-                           std::string_view message) {
+void RayClusterStatus::set(std::string_view condition, bool status, std::string_view reason, std::string_view message) {
   api::set_condition(next_,
                      {.type = std::string(condition),
                       .status = status ? "True" : "False",
@@ -90,7 +89,8 @@ void RayClusterStatus::count(const RayClusterState& state) {
   for (const RayGroup& group : cluster_.groups.workers) {
     desired += group.pods();
     fewest += group.fewest_pods();
-    if (!group.is_suspended) most = std::min(kMostReplicas, most + std::min(kMostReplicas, group.maximum) * group.hosts);
+    if (!group.is_suspended)
+      most = std::min(kMostReplicas, most + std::min(kMostReplicas, group.maximum) * group.hosts);
   }
   std::int64_t available = 0;
   std::int64_t ready = 0;
@@ -134,9 +134,10 @@ void RayClusterStatus::observe(const RayClusterState& state, const client::View&
     head["podName"] = pod->name();
     if (!pod->facts->address.empty()) head["podIP"] = pod->facts->address;
     const bool is_ready = pod->is_ready();
-    set(kRayHeadReady, is_ready, is_ready ? "HeadPodRunningAndReady"
-                                 : pod->facts->not_ready.empty() ? "ContainersNotReady"
-                                                                 : pod->facts->not_ready,
+    set(kRayHeadReady, is_ready,
+        is_ready                        ? "HeadPodRunningAndReady"
+        : pod->facts->not_ready.empty() ? "ContainersNotReady"
+                                        : pod->facts->not_ready,
         "");
   } else {
     set(kRayHeadReady, false, "HeadPodNotFound", "Head Pod not found");

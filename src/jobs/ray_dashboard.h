@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "base/time.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "client/action_runner.h"
 #include "jobs/ray_job.h"
 #include "sys/event_loop.h"

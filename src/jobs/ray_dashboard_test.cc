@@ -59,8 +59,9 @@ TEST(RayDashboard, IdsStayInTheirPartOfThePath) {
 TEST(RayDashboard, OnlyAddressesOfPodsAreAsked) {
   for (const char* good : {"10.0.0.1", "192.168.3.4", "100.64.0.9", "172.16.0.1", "fd00::1"})
     EXPECT_TRUE(is_pod_address(good)) << good;
-  for (const char* bad : {"127.0.0.1", "127.9.9.9", "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255", "::1",
-                          "::", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "localhost", "example.com", "", "10.0.0.1:80"})
+  for (const char* bad :
+       {"127.0.0.1", "127.9.9.9", "0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1",
+        "ff02::1", "::ffff:127.0.0.1", "localhost", "example.com", "", "10.0.0.1:80"})
     EXPECT_FALSE(is_pod_address(bad)) << bad;
 
   struct NeverAsked final : sys::Fetch {
@@ -69,8 +70,8 @@ TEST(RayDashboard, OnlyAddressesOfPodsAreAsked) {
   } fetch;
   testing::ManualLoop loop;
   RayDashboard dashboard(loop, &fetch);
-  for (const RayHeadAddress& head : {RayHeadAddress{"127.0.0.1", 8265}, RayHeadAddress{"10.0.0.1", 0},
-                                     RayHeadAddress{"10.0.0.1", 65536}}) {
+  for (const RayHeadAddress& head :
+       {RayHeadAddress{"127.0.0.1", 8265}, RayHeadAddress{"10.0.0.1", 0}, RayHeadAddress{"10.0.0.1", 65536}}) {
     std::optional<RayProgram> heard;
     dashboard.ask(ask_ray_status(head, read_ray_job(a_ray_job())),
                   [&](const Result<json::Value>& said) { heard = read_ray_status(said); });
@@ -140,8 +141,9 @@ TEST(RayJobObjects, OnSimulatedNodesTheSubmitterStandsForTheProgram) {
   const RayJob job = running_job(R"({"rayClusterSpec":{"headGroupSpec":{"template":{"metadata":{"annotations":{
     "gangway.dev/simulated-duration":"5s"}}}}}})");
   const json::Value submitter = ray_submitter_job(job);
-  EXPECT_EQ(json::string_at(submitter, {"spec", "template", "metadata", "annotations", "gangway.dev/simulated-duration"}),
-            "5s");
+  EXPECT_EQ(
+      json::string_at(submitter, {"spec", "template", "metadata", "annotations", "gangway.dev/simulated-duration"}),
+      "5s");
   const json::Value cluster = ray_job_cluster(job);
   EXPECT_EQ(json::serialize(cluster).find("simulated"), std::string::npos);
 }
@@ -186,9 +188,9 @@ TEST(RayDeletion, IsDueAsTheJobSays) {
   const WallTime end = *parse_rfc3339("2026-01-02T03:04:05Z");
   for (const Case& each : cases) {
     const std::string deployment = std::string(each.status) == "FAILED" ? "Failed" : "Complete";
-    const RayJob job = read_ray_job(a_ray_job(
-        each.spec, R"({"status":{"endTime":"2026-01-02T03:04:05Z","jobStatus":")" + std::string(each.status) +
-                       R"(","jobDeploymentStatus":")" + deployment + R"("}})"));
+    const RayJob job = read_ray_job(
+        a_ray_job(each.spec, R"({"status":{"endTime":"2026-01-02T03:04:05Z","jobStatus":")" + std::string(each.status) +
+                                 R"(","jobDeploymentStatus":")" + deployment + R"("}})"));
     const RayDeletion deletion = ray_deletion(job, end + std::chrono::seconds(each.later));
     std::string what;
     for (const auto& [is_due, word] : {std::pair{deletion.deletes_workers, "workers"},

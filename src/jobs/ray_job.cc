@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kSuffix = 5;
 
-constexpr std::array<std::string_view, 10> kDeployments = {"",          "Initializing", "Waiting",  "Running",
-                                                           "Suspending", "Suspended",    "Retrying", "Complete",
-                                                           "Failed",    "ValidationFailed"};
+constexpr std::array<std::string_view, 10> kDeployments = {"",           "Initializing",    "Waiting",  "Running",
+                                                           "Suspending", "Suspended",       "Retrying", "Complete",
+                                                           "Failed",     "ValidationFailed"};
 
 std::optional<WallTime> time_at(const json::Value& job, std::initializer_list<std::string_view> path) {
   const auto time = parse_rfc3339(json::string_at(job, path));
@@ -72,8 +72,7 @@ std::string_view to_text(RayDeployment deployment) {
 
 RayDeployment read_deployment(std::string_view text) {
   const auto* found = std::find(kDeployments.begin(), kDeployments.end(), text);
-  return found == kDeployments.end() ? RayDeployment::kNew
-                                     : static_cast<RayDeployment>(found - kDeployments.begin());
+  return found == kDeployments.end() ? RayDeployment::kNew : static_cast<RayDeployment>(found - kDeployments.begin());
 }
 
 bool is_final_ray_status(std::string_view status) {
@@ -124,8 +123,7 @@ std::optional<std::string> ray_job_problem(const RayJob& job) {
   if (job.is_suspended && !job.shuts_down)
     return "spec.suspend: only a job with shutdownAfterJobFinishes can be suspended";
   if (job.is_suspended && is_selected) return "spec.suspend: a job with a clusterSelector cannot be suspended";
-  if (job.backoff_limit > 0 && is_selected)
-    return "spec.backoffLimit: a job with a clusterSelector is not tried again";
+  if (job.backoff_limit > 0 && is_selected) return "spec.backoffLimit: a job with a clusterSelector is not tried again";
   if (job.backoff_limit > 0 && job.submission == RaySubmission::kInteractive)
     return "spec.backoffLimit: a job in InteractiveMode is not tried again";
   if (json::string_at(job.tree, {"spec", "submissionMode"}) == "SidecarMode")

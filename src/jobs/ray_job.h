@@ -68,8 +68,8 @@ struct RayJob {
   std::string selected_cluster;  // not empty: the cluster is somebody else's
   bool is_ours = true;           // nobody else is named as who runs it
   bool is_suspended = false;
-  bool shuts_down = false;      // the cluster goes when the job has finished
-  Duration time_to_live{};      // so long after its end
+  bool shuts_down = false;  // the cluster goes when the job has finished
+  Duration time_to_live{};  // so long after its end
   std::optional<Duration> deadline;
   std::optional<Duration> deadline_to_run;
   std::int64_t backoff_limit = 0;

@@ -116,6 +116,8 @@ class Look {
     keep_group();
     if (!state_.cluster) return owns_cluster() ? create_cluster() : miss_cluster();
     keep_service();
+    // Nobody tells a job of a cluster that is not its own.
+    if (!owns_cluster()) outcome_.look_again(view_.now() + kPace);
     if (!state_.is_cluster_ready || !state_.head) return;
     next_.dashboard = ray_dashboard_url(job_, *json::find(state_.cluster_tree, {"spec"}));
     if (job_.submission == RaySubmission::kInteractive) {
@@ -225,7 +227,8 @@ class Look {
     if (!next_.unknown_since) next_.unknown_since = view_.now();
     const WallTime due = *next_.unknown_since + kLongestSilence;
     if (due > view_.now()) return false;
-    fail("JobStatusCheckTimeoutExceeded", fmt::format("Ray does not say what the job does: {}", program.message), false);
+    fail("JobStatusCheckTimeoutExceeded", fmt::format("Ray does not say what the job does: {}", program.message),
+         false);
     return true;
   }
 
@@ -237,8 +240,7 @@ class Look {
       // Its end is seen when it comes.
       if (!is_late) return outcome_.look_again(due);
     }
-    if (program.status == "FAILED")
-      return fail(is_late ? kGraceExceeded : "AppFailed", program.message, true);
+    if (program.status == "FAILED") return fail(is_late ? kGraceExceeded : "AppFailed", program.message, true);
     next_.deployment = RayDeployment::kComplete;
     next_.reason = is_late ? kGraceExceeded : std::string_view();
     next_.ended = view_.now();
@@ -285,7 +287,8 @@ class Look {
   std::optional<std::string> displaced_by() const {
     if (!job_.is_gang || job_.on_preempt != OnPreempt::kRequeue || !state_.cluster) return std::nullopt;
     const api::Header& self = *job_.version.header;
-    const auto by = last_preemptor(view_, self.name, job_.record.started.value_or(self.created), job_.record.queued_again);
+    const auto by =
+        last_preemptor(view_, self.name, job_.record.started.value_or(self.created), job_.record.queued_again);
     if (state_.has_preempted) return by.value_or("");
     // Pods may have gone, and others come for them, before anybody looked.
     const bool is_hurt = job_.record.deployment == RayDeployment::kRunning && !state_.has_all_pods;
@@ -295,9 +298,8 @@ class Look {
   void queue_again(const std::string& by) {
     next_.deployment = RayDeployment::kRetrying;
     next_.reason = "Preempted";
-    next_.message =
-        fmt::format("RayJob {} was preempted by {} and is queued again as attempt {}.", job_.name(),
-                    by.empty() ? "somebody of higher priority" : by, job_.record.attempt + 1);
+    next_.message = fmt::format("RayJob {} was preempted by {} and is queued again as attempt {}.", job_.name(),
+                                by.empty() ? "somebody of higher priority" : by, job_.record.attempt + 1);
     next_.queued_again = view_.now();
     act(event(EventType::kWarning, "RayJobPreempted", next_.message));
   }
@@ -382,8 +384,7 @@ class Look {
   // It is being deleted: Ray is told once, and whether it hears that or not, the job goes.
   void leave() {
     if (!api::has_finalizer(*job_.version.header, api::kRayJobFinalizer)) return;
-    const bool runs =
-        job_.record.deployment == RayDeployment::kRunning && !is_final_ray_status(job_.record.job_status);
+    const bool runs = job_.record.deployment == RayDeployment::kRunning && !is_final_ray_status(job_.record.job_status);
     if (runs && state_.head && !state_.is_simulated && view_.answer(kAskRayStop) == nullptr)
       return act(ask_ray_to_stop(*state_.head, job_));
     write_finalizers(false);
@@ -455,8 +456,7 @@ class Look {
     const auto tree = json::parse(*present.json);
     const json::Object wanted = ray_job_service_selector(job_);
     if (!tree || json::equal(json::Value(json::map_at(*tree, {"spec", "selector"})), json::Value(wanted))) return;
-    Patch action{client::target_of(kServices, present),
-                 json::Object{{"spec", json::Object{{"selector", wanted}}}}};
+    Patch action{client::target_of(kServices, present), json::Object{{"spec", json::Object{{"selector", wanted}}}}};
     announce(action.announce, "UpdatedService", "FailedToUpdateService",
              fmt::format("Service {}/{}", job_.ns(), job_.service()), "Updated");
     act(std::move(action));

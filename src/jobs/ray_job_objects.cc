@@ -72,11 +72,10 @@ const json::Value* positive_at(const RayJob& job, std::string_view key) {
 json::Value default_submitter(const RayJob& job) {
   const json::Value& cluster = job.cluster_spec();
   const json::Array& heads = json::array_at(cluster, {"headGroupSpec", "template", "spec", "containers"});
-  json::Object container{
-      {"name", kSubmitter},
-      {"image", heads.empty() ? std::string_view() : json::string_at(heads.front(), {"image"})},
-      {"resources", json::Object{{"limits", json::Object{{"cpu", "1"}, {"memory", "1Gi"}}},
-                                 {"requests", json::Object{{"cpu", "500m"}, {"memory", "200Mi"}}}}}};
+  json::Object container{{"name", kSubmitter},
+                         {"image", heads.empty() ? std::string_view() : json::string_at(heads.front(), {"image"})},
+                         {"resources", json::Object{{"limits", json::Object{{"cpu", "1"}, {"memory", "1Gi"}}},
+                                                    {"requests", json::Object{{"cpu", "500m"}, {"memory", "200Mi"}}}}}};
   json::Object spec{{"restartPolicy", "Never"}, {"containers", json::Array{std::move(container)}}};
   // It is as important as what it waits for.
   for (const char* key : {"priorityClassName", "schedulerName", "imagePullSecrets"})
@@ -155,7 +154,8 @@ std::string ray_submit_script(const RayJob& job) {
   if (const json::Value others = entrypoint_resources(job); !others.is_null())
     options += " --entrypoint-resources " + shell_quoted(json::serialize(others));
   return fmt::format(
-      "until ray job list {0} >/dev/null 2>&1; do echo \"$SECONDS seconds: the dashboard does not answer yet\"; sleep 2; "
+      "until ray job list {0} >/dev/null 2>&1; do echo \"$SECONDS seconds: the dashboard does not answer yet\"; sleep "
+      "2; "
       "done\n"
       "if ! ray job status {0} $RAY_JOB_SUBMISSION_ID >/dev/null 2>&1; then\n"
       "  ray job submit {0} {1} -- {2}\n"
@@ -169,10 +169,9 @@ json::Value ray_submitter_job(const RayJob& job) {
       {"apiVersion", "batch/v1"},
       {"kind", "Job"},
       {"metadata", metadata_of(job, job.name())},
-      {"spec",
-       json::Object{
-           {"backoffLimit", json::integer_at(job.tree, {"spec", "submitterConfig", "backoffLimit"}, kSubmitterRetries)},
-           {"template", submitter_template(job)}}}};
+      {"spec", json::Object{{"backoffLimit", json::integer_at(job.tree, {"spec", "submitterConfig", "backoffLimit"},
+                                                              kSubmitterRetries)},
+                            {"template", submitter_template(job)}}}};
 }
 
 json::Value ray_submission_body(const RayJob& job) {

@@ -50,8 +50,7 @@ void read_cluster(const RayJob& job, const client::View& view, RayJobState& stat
   state.has_preempted = pods.has_preempted();
   const RayPod* head = pods.head();
   if (head == nullptr || !head->is_running() || head->facts->address.empty()) return;
-  state.head = RayHeadAddress{head->facts->address,
-                              ray_head_port(cluster.spec(), "dashboard", api::kRayDashboardPort)};
+  state.head = RayHeadAddress{head->facts->address, ray_head_port(cluster.spec(), "dashboard", api::kRayDashboardPort)};
   if (const api::Version node = view.get(kNodes, {"", head->facts->node}))
     state.is_simulated = view.objects(kNodes).facts(node, read_runtime)->is_simulated;
 }

@@ -28,10 +28,10 @@ struct RaySubmitter {
 struct RayJobState {
   RayJobState(const RayJob& job, const client::View& view);
 
-  api::Version cluster;          // null: there is none of that name
-  json::Value cluster_tree;      // as it is
+  api::Version cluster;      // null: there is none of that name
+  json::Value cluster_tree;  // as it is
   bool is_cluster_ready = false;
-  bool has_all_pods = false;     // and all of them ready
+  bool has_all_pods = false;  // and all of them ready
   bool has_preempted = false;
   std::optional<RayHeadAddress> head;  // of a head that runs
   bool is_simulated = false;           // nothing answers there

@@ -86,8 +86,8 @@ std::string_view annotation(const RayCluster& cluster, const json::Value& pod, s
 
 void add_labels(const RayCluster& cluster, const RayGroup& group, std::int64_t slot, json::Value& pod) {
   json::Object& labels = json::object_at(pod, {"metadata", "labels"});
-  for (const auto& [key, value] : {std::pair{"app.kubernetes.io/name", "kuberay"},
-                                   std::pair{"app.kubernetes.io/created-by", "kuberay-operator"}})
+  for (const auto& [key, value] :
+       {std::pair{"app.kubernetes.io/name", "kuberay"}, std::pair{"app.kubernetes.io/created-by", "kuberay-operator"}})
     if (!labels.contains(key)) labels[key] = value;
   labels[api::kRayNodeLabel] = "yes";
   labels[api::kRayClusterLabel] = cluster.name();
@@ -141,8 +141,7 @@ Variables ray_variables(const RayCluster& cluster, const RayGroup& group, const 
 
 std::string text_of(const json::Array& words) {
   std::string text;
-  for (const json::Value& word : words)
-    text += fmt::format("{}{}", text.empty() ? "" : " ", json::string_at(word, {}));
+  for (const json::Value& word : words) text += fmt::format("{}{}", text.empty() ? "" : " ", json::string_at(word, {}));
   return text;
 }
 
@@ -276,8 +275,7 @@ json::Value ray_pod(const RayCluster& cluster, const RayGroup& group, std::int64
 
 json::Array ray_head_ports(const json::Value& cluster_spec) {
   json::Array ports;
-  const json::Array& containers =
-      json::array_at(cluster_spec, {"headGroupSpec", "template", "spec", "containers"});
+  const json::Array& containers = json::array_at(cluster_spec, {"headGroupSpec", "template", "spec", "containers"});
   if (!containers.empty()) {
     for (const json::Value& port : json::array_at(containers.front(), {"ports"})) {
       if (json::string_at(port, {"name"}).empty()) continue;

@@ -49,14 +49,14 @@ TEST(RayStart, FlagsAreSortedAndFilledIn) {
       "--metrics-export-port=8080";
   const Case cases[] = {
       {"nothing said", "{}", usual},
-      {"what is said stays", head_with(R"({"rayStartParams":{"dashboard-host":"1.2.3.4","block":"false","num-cpus":"0"}})"),
+      {"what is said stays",
+       head_with(R"({"rayStartParams":{"dashboard-host":"1.2.3.4","block":"false","num-cpus":"0"}})"),
        "ray start --head --dashboard-agent-listen-port=52365 --dashboard-host=1.2.3.4 --metrics-export-port=8080 "
        "--num-cpus=0"},
       {"a flag that needs its value", head_with(R"({"rayStartParams":{"include-dashboard":"true"}})"),
        "ray start --head --block --dashboard-agent-listen-port=52365 --dashboard-host=0.0.0.0 "
        "--include-dashboard=true --metrics-export-port=8080"},
-      {"resources",
-       head_with(R"({"template":{"spec":{"containers":[{"name":"h","image":"i","resources":{
+      {"resources", head_with(R"({"template":{"spec":{"containers":[{"name":"h","image":"i","resources":{
          "limits":{"memory":"2Gi","nvidia.com/gpu":"4","cpu":"1500m"},"requests":{"cpu":"1"}}}]}}})"),
        "ray start --head --block --dashboard-agent-listen-port=52365 --dashboard-host=0.0.0.0 --memory=2147483648 "
        "--metrics-export-port=8080 --num-cpus=2 --num-gpus=4"},
@@ -100,13 +100,13 @@ TEST(RayPods, TheHeadHasItsLabelsEnvironmentAndCommand) {
   EXPECT_THAT(std::string(json::array_at(ray, {"args"}).front().as_string()), HasSubstr("ray start --head"));
   const std::string name(json::string_at(pod, {"metadata", "name"}));
   const std::string command = ray_start_command(cluster, cluster.groups.head);
-  EXPECT_THAT(variables_of(ray),
-              ElementsAre("RAY_CLUSTER_NAME=r", "RAY_CLUSTER_NAMESPACE=default", "RAY_CLOUD_INSTANCE_ID=" + name,
-                          "RAY_NODE_TYPE_NAME=headgroup", "KUBERAY_GEN_RAY_START_CMD=" + command, "RAY_PORT=6379",
-                          "RAY_ADDRESS=127.0.0.1:6379", "RAY_USAGE_STATS_KUBERAY_IN_USE=1",
-                          "RAY_DASHBOARD_ENABLE_K8S_DISK_USAGE=1",
-                          "RAY_USAGE_STATS_EXTRA_TAGS=kuberay_version=gangway;kuberay_crd=RayCluster",
-                          "GANGWAY_ATTEMPT=1"));
+  EXPECT_THAT(
+      variables_of(ray),
+      ElementsAre("RAY_CLUSTER_NAME=r", "RAY_CLUSTER_NAMESPACE=default", "RAY_CLOUD_INSTANCE_ID=" + name,
+                  "RAY_NODE_TYPE_NAME=headgroup", "KUBERAY_GEN_RAY_START_CMD=" + command, "RAY_PORT=6379",
+                  "RAY_ADDRESS=127.0.0.1:6379", "RAY_USAGE_STATS_KUBERAY_IN_USE=1",
+                  "RAY_DASHBOARD_ENABLE_K8S_DISK_USAGE=1",
+                  "RAY_USAGE_STATS_EXTRA_TAGS=kuberay_version=gangway;kuberay_crd=RayCluster", "GANGWAY_ATTEMPT=1"));
   EXPECT_EQ(json::string_at(json::array_at(pod, {"spec", "volumes"}).front(), {"emptyDir", "medium"}), "Memory");
   EXPECT_EQ(json::string_at(json::array_at(ray, {"volumeMounts"}).front(), {"mountPath"}), "/dev/shm");
   EXPECT_THAT(json::array_at(pod, {"spec", "initContainers"}), IsEmpty());
@@ -160,11 +160,11 @@ TEST(RayPods, TheUsersOwnCommandComesFirstOrStays) {
       {"says so", R"("command":["sleep"])", "true", ""},
   };
   for (const Case& each : cases) {
-    const RayCluster cluster = read_cluster(
-        a_ray_cluster(head_with(R"({"template":{"spec":{"containers":[{"name":"h","image":"i",)" +
-                                std::string(each.command) + "}]}}}"),
-                      R"({"metadata":{"annotations":{"ray.io/overwrite-container-cmd":")" +
-                          std::string(each.annotation) + R"("}}})"));
+    const RayCluster cluster =
+        read_cluster(a_ray_cluster(head_with(R"({"template":{"spec":{"containers":[{"name":"h","image":"i",)" +
+                                             std::string(each.command) + "}]}}}"),
+                                   R"({"metadata":{"annotations":{"ray.io/overwrite-container-cmd":")" +
+                                       std::string(each.annotation) + R"("}}})"));
     const json::Value pod = head_pod(cluster);
     const json::Array& arguments = json::array_at(first_container(pod), {"args"});
     if (each.want.empty()) {
@@ -204,7 +204,8 @@ TEST(RayPods, TheHeadsServiceIsHeadlessUnlessItIsToBeAnother) {
   EXPECT_EQ(json::string_at(service, {"spec", "selector", "ray.io/node-type"}), "head");
   std::vector<std::string> ports;
   for (const json::Value& port : json::array_at(service, {"spec", "ports"}))
-    ports.push_back(std::string(json::string_at(port, {"name"})) + "=" + std::to_string(json::integer_at(port, {"port"})));
+    ports.push_back(std::string(json::string_at(port, {"name"})) + "=" +
+                    std::to_string(json::integer_at(port, {"port"})));
   EXPECT_THAT(ports, ElementsAre("client=10001", "gcs-server=6379", "dashboard=8265", "metrics=8080", "serve=8000"));
 
   service = ray_head_service_object(read_cluster(a_ray_cluster(
@@ -244,7 +245,8 @@ TEST(RayGroups, AGangIsTheHeadAndTheWorkersThatItNeeds) {
        OnPreempt::kFail, 3, 3},
       {"not above them", R"({"workerGroupSpecs":[{"groupName":"w","replicas":9,"maxReplicas":2}]})", OnPreempt::kFail,
        3, 3},
-      {"autoscaled", R"({"enableInTreeAutoscaling":true,"workerGroupSpecs":[{"groupName":"w","replicas":3,"minReplicas":1}]})",
+      {"autoscaled",
+       R"({"enableInTreeAutoscaling":true,"workerGroupSpecs":[{"groupName":"w","replicas":3,"minReplicas":1}]})",
        OnPreempt::kFail, 2, 4},
       {"shrinks", R"({"workerGroupSpecs":[{"groupName":"w","replicas":3,"minReplicas":2}]})", OnPreempt::kShrink, 3, 4},
       {"hosts", R"({"workerGroupSpecs":[{"groupName":"w","replicas":2,"numOfHosts":4}]})", OnPreempt::kFail, 9, 9},

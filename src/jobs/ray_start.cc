@@ -45,8 +45,7 @@ void add_amounts(const json::Value& container, Flags& flags) {
   auto cpus = quantity_at(limits, "cpu");
   if (!cpus) cpus = quantity_at(requests, "cpu");
   if (cpus) flags.try_emplace("num-cpus", std::to_string(cpus->value()));
-  if (const auto memory = quantity_at(limits, "memory"))
-    flags.try_emplace("memory", std::to_string(memory->value()));
+  if (const auto memory = quantity_at(limits, "memory")) flags.try_emplace("memory", std::to_string(memory->value()));
   std::int64_t gpus = 0;
   std::map<std::string, std::int64_t> others;
   for (const auto& [name, value] : limits) {
@@ -110,8 +109,8 @@ Flags ray_start_flags(const RayCluster& cluster, const RayGroup& group) {
     // The autoscaler beside it decides instead.
     if (cluster.groups.is_autoscaled) flags.try_emplace("no-monitor", "true");
   } else {
-    flags.try_emplace("address", fmt::format("{}:{}", ray_head_host(cluster.head_service(), cluster.ns()),
-                                             cluster.gcs_port()));
+    flags.try_emplace("address",
+                      fmt::format("{}:{}", ray_head_host(cluster.head_service(), cluster.ns()), cluster.gcs_port()));
   }
   flags.try_emplace("metrics-export-port", "8080");
   flags.try_emplace("dashboard-agent-listen-port", "52365");

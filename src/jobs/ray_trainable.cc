@@ -22,8 +22,7 @@ ReplicaSet role_of(const RayGroup& group, bool is_elastic, const std::vector<api
 }
 
 // Groups are in a list: no merge patch changes one of them.
-void add_groups(const RayGroups& groups, OnPreempt on_preempt, const std::vector<api::Version>& pods,
-                Trainable& seen) {
+void add_groups(const RayGroups& groups, OnPreempt on_preempt, const std::vector<api::Version>& pods, Trainable& seen) {
   const bool is_elastic = groups.is_autoscaled || on_preempt == OnPreempt::kShrink;
   seen.replicas.push_back(role_of(groups.head, is_elastic, pods));
   for (const RayGroup& group : groups.workers) seen.replicas.push_back(role_of(group, is_elastic, pods));

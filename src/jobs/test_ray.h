@@ -28,8 +28,8 @@ inline json::Value a_ray_cluster(const std::string& spec = "{}", const std::stri
 // "j" in "default".
 inline json::Value a_ray_job(const std::string& spec = "{}", const std::string& rest = "{}") {
   json::Value job = testing::an_object("ray.io/v1", "RayJob", "default", "j").json();
-  job.as_object()["spec"] = merged(json::Object{{"entrypoint", "python train.py"}, {"rayClusterSpec", a_cluster_spec()}},
-                                   testing::parsed(spec));
+  job.as_object()["spec"] = merged(
+      json::Object{{"entrypoint", "python train.py"}, {"rayClusterSpec", a_cluster_spec()}}, testing::parsed(spec));
   return merged(std::move(job), testing::parsed(rest));
 }
 

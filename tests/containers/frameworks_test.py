@@ -1,4 +1,4 @@
-"""Real frameworks in real containers: torch with gloo, and Open MPI started through exec."""
+"""Real frameworks in real containers: torch with gloo, Open MPI started through exec, and Ray as a RayJob."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from containers.cluster import Namespace, pod
 from containers.environment_test import config_map
 from containers.network_test import service
+from containers.ray_jobs import DEADLINE, PROGRAM, a_ray_job, needs_ray, reaches, status
 
 ALL_REDUCE = """
 import os, torch, torch.distributed as dist
@@ -71,3 +72,36 @@ def test_mpirun_starts_its_ranks_through_exec(space: Namespace) -> None:
     space.wait_phase("launcher", "Succeeded", "Failed", deadline=120)
     output = space.logs("launcher")
     assert sorted(line for line in output.splitlines() if line.startswith("worker-")) == ["worker-0", "worker-1"], output
+
+
+@needs_ray
+def test_a_ray_job_is_suspended_resumed_and_succeeds(space: Namespace) -> None:
+    space.apply(config_map("code", {"train.py": PROGRAM}), a_ray_job("K8sJobMode"))
+    reaches(space, "jobStatus", "RUNNING")
+    space.until(lambda: "attempt 1 begins" in space.run("logs", "job/train").stdout, "its output", DEADLINE)
+    first = status(space)["rayClusterName"]
+    space.must("patch", "rayjob", "train", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+    reaches(space, "jobDeploymentStatus", "Suspended")
+    assert not space.get("pods")["items"] and not space.get("rayclusters")["items"]
+
+    space.must("patch", "rayjob", "train", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+    reaches(space, "jobDeploymentStatus", "Running", "Complete")
+    assert status(space)["rayClusterName"] != first
+    reaches(space, "jobDeploymentStatus", "Complete", "Failed")
+    said = space.run("logs", "job/train").stdout
+    assert status(space)["jobStatus"] == "SUCCEEDED", f"{status(space)}\n{said}"
+    assert "attempt 2 begins" in said and "sum 14" in said and "nodes 2" in said, said
+    assert status(space)["rayJobInfo"]["endTime"] >= status(space)["rayJobInfo"]["startTime"]
+    space.until(lambda: not space.get("rayclusters")["items"], "the cluster to go")
+
+
+@needs_ray
+def test_the_controller_hands_a_ray_job_over_and_says_how_it_failed(space: Namespace) -> None:
+    wrong = "import sys\nprint('it goes wrong')\nsys.exit(3)\n"
+    job = a_ray_job("HTTPMode")
+    job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["replicas"] = 0
+    space.apply(config_map("code", {"train.py": wrong}), job)
+    reaches(space, "jobDeploymentStatus", "Failed", "Complete")
+    assert (status(space)["jobStatus"], status(space)["reason"]) == ("FAILED", "AppFailed")
+    assert "exit code 3" in status(space)["message"]
+    assert not space.get("jobs")["items"], "nobody else hands it over"

@@ -112,6 +112,13 @@ def columns(text: str) -> list[str]:
     return [word.strip() for word in text.splitlines()[0].split("  ") if word.strip()]
 
 
+def arena(cluster: GangwayCluster, *arguments: str) -> str:
+    command = [str(binary().with_name("arena")), *arguments, "--config", str(cluster.kubeconfig)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 # ── clusters ──
 
 
@@ -252,7 +259,7 @@ def test_a_job_that_does_not_fit_waits_whole(user: User) -> None:
     assert state(user, "large") == "Initializing"
 
 
-def test_with_requeue_a_preempted_job_comes_back_whole(user: User) -> None:
+def test_with_requeue_a_preempted_job_comes_back_whole(user: User, cluster: GangwayCluster) -> None:
     creates(user, a_job("medium", annotations={ON_PREEMPT: "Requeue"},
                         cluster={"workers": 3, "gpus": 4, "priority": "medium"}))  # fmt: skip
     runs(user, "medium")
@@ -266,6 +273,8 @@ def test_with_requeue_a_preempted_job_comes_back_whole(user: User) -> None:
     assert "was preempted by default/critical and is queued again as attempt 2." in seen["message"]
     assert seen.get("failed", 0) == 0
     assert not any(pod["spec"].get("nodeName") for pod in pods_of(user, seen["rayClusterName"])), "two of three would fit"
+    shown = arena(cluster, "get", "medium")
+    assert "STATUS: QUEUING" in shown and "was preempted by default/critical" in shown, shown
     user.does("delete", "rayjob", "critical")
     runs(user, "medium")
     assert {variables(pod)["GANGWAY_ATTEMPT"] for pod in pods_of(user, seen["rayClusterName"])} == {"2"}
@@ -290,24 +299,18 @@ def test_a_deleted_job_leaves_nothing_behind(user: User) -> None:
 
 
 def test_arena_submits_and_shows_ray_jobs(user: User, cluster: GangwayCluster) -> None:
-    def arena(*arguments: str) -> str:
-        command = [str(binary().with_name("arena")), *arguments, "--config", str(cluster.kubeconfig)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    arena("submit", "rj", "--name=train", "--image=i", "--gpus=1", "--worker-replicas=2", "--head-cpu=1",
+    arena(cluster, "submit", "rj", "--name=train", "--image=i", "--gpus=1", "--worker-replicas=2", "--head-cpu=1",
           "--priority=medium", "python train.py")  # fmt: skip
     runs(user, "train")
-    user.waits("arena says so", lambda: "RUNNING" in arena("list"))
-    shown = arena("get", "train")
+    user.waits("arena says so", lambda: "RUNNING" in arena(cluster, "list"))
+    shown = arena(cluster, "get", "train")
     assert "STATUS: RUNNING" in shown and "RAYJOB" in shown
     made = status(user, "rayjob", "train")["rayClusterName"]
     assert shown.count(f"{made}-") >= 3, shown
-    arena("suspend", "train")
+    arena(cluster, "suspend", "train")
     reaches(user, "train", "Suspended")
-    assert "SUSPENDED" in arena("list")
-    arena("resume", "train")
+    assert "SUSPENDED" in arena(cluster, "list")
+    arena(cluster, "resume", "train")
     runs(user, "train")
-    arena("delete", "train")
+    arena(cluster, "delete", "train")
     user.waits("it is gone", lambda: not user.sees("rayjobs"))

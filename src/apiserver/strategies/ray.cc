@@ -149,8 +149,7 @@ void check_limits(const Field& spec) {
 void check_deletion(const Field& spec) {
   auto rules = spec["deletionStrategy"]["deletionRules"];
   if (rules.empty()) return;
-  if (spec["shutdownAfterJobFinishes"].flag())
-    rules.forbidden("spec.shutdownAfterJobFinishes says it already");
+  if (spec["shutdownAfterJobFinishes"].flag()) rules.forbidden("spec.shutdownAfterJobFinishes says it already");
   for (const auto& rule : rules.items()) {
     if (rule["policy"].empty()) rule["policy"].required();
     rule["policy"].one_of({"DeleteWorkers", "DeleteCluster", "DeleteSelf", "DeleteNone"});

@@ -80,16 +80,18 @@ TEST(RayClusterKind, NamesTheFieldOfEachMistake) {
        cluster(R"({"headGroupSpec":{)" + std::string(kTemplate) + R"(},"workerGroupSpecs":[{"groupName":"w",)" +
                kTemplate + R"(},{"groupName":"w",)" + kTemplate + "}]}"),
        {"spec.workerGroupSpecs[1].groupName"}},
-      {"no container", cluster(R"({"headGroupSpec":{"template":{"spec":{"containers":[]}}}})"),
+      {"no container",
+       cluster(R"({"headGroupSpec":{"template":{"spec":{"containers":[]}}}})"),
        {"spec.headGroupSpec.template.spec.containers"}},
-      {"no image", cluster(R"({"headGroupSpec":{"template":{"spec":{"containers":[{"name":"h"}]}}}})"),
+      {"no image",
+       cluster(R"({"headGroupSpec":{"template":{"spec":{"containers":[{"name":"h"}]}}}})"),
        {"spec.headGroupSpec.template.spec.containers[0].image"}},
       {"another manager", cluster(cluster_spec("", R"(,"managedBy":"me")")), {"spec.managedBy"}},
-      {"no elastic cluster", cluster(cluster_spec(R"("replicas":2,"minReplicas":2)"), "r",
-                                     R"({"gangway.dev/on-preempt":"Shrink"})"),
+      {"no elastic cluster",
+       cluster(cluster_spec(R"("replicas":2,"minReplicas":2)"), "r", R"({"gangway.dev/on-preempt":"Shrink"})"),
        {"metadata.annotations[gangway.dev/on-preempt]"}},
-      {"an elastic cluster", cluster(cluster_spec(R"("replicas":2,"minReplicas":1)"), "r",
-                                     R"({"gangway.dev/on-preempt":"Shrink"})"),
+      {"an elastic cluster",
+       cluster(cluster_spec(R"("replicas":2,"minReplicas":1)"), "r", R"({"gangway.dev/on-preempt":"Shrink"})"),
        {}},
   };
   for (const Case& each : cases) {
@@ -111,34 +113,39 @@ TEST(RayJobKind, NamesTheFieldOfEachMistake) {
       {"suspended without an end of its cluster", job(R"(,"suspend":true)"), {"spec.suspend"}},
       {"suspended", job(R"(,"suspend":true,"shutdownAfterJobFinishes":true)"), {}},
       {"a cluster that is there", object("RayJob", selected + "}"), {}},
-      {"suspended there", object("RayJob", selected + R"(,"suspend":true,"shutdownAfterJobFinishes":true})"),
+      {"suspended there",
+       object("RayJob", selected + R"(,"suspend":true,"shutdownAfterJobFinishes":true})"),
        {"spec.suspend"}},
       {"tried again there", object("RayJob", selected + R"(,"backoffLimit":1})"), {"spec.backoffLimit"}},
-      {"two clusters", object("RayJob", selected + R"(,"rayClusterSpec":)" + cluster_spec() + "}"),
+      {"two clusters",
+       object("RayJob", selected + R"(,"rayClusterSpec":)" + cluster_spec() + "}"),
        {"spec.rayClusterSpec"}},
       {"no cluster", object("RayJob", R"({"entrypoint":"x"})"), {"spec.rayClusterSpec"}},
-      {"a cluster without a name", object("RayJob", R"({"entrypoint":"x","clusterSelector":{"a":"b"}})"),
+      {"a cluster without a name",
+       object("RayJob", R"({"entrypoint":"x","clusterSelector":{"a":"b"}})"),
        {"spec.clusterSelector[ray.io/cluster]"}},
       {"nothing to run", object("RayJob", R"({"rayClusterSpec":)" + cluster_spec() + "}"), {"spec.entrypoint"}},
       {"the user runs it",
        object("RayJob", R"({"submissionMode":"InteractiveMode","rayClusterSpec":)" + cluster_spec() + "}"),
        {}},
-      {"the user does not run it again", job(R"(,"submissionMode":"InteractiveMode","backoffLimit":1)"),
+      {"the user does not run it again",
+       job(R"(,"submissionMode":"InteractiveMode","backoffLimit":1)"),
        {"spec.backoffLimit"}},
       {"beside the head", job(R"(,"submissionMode":"SidecarMode")"), {"spec.submissionMode"}},
       {"an environment", job(R"(,"runtimeEnvYAML":"pip: [a]")"), {}},
       {"not an environment", job(R"(,"runtimeEnvYAML":"just text")"), {"spec.runtimeEnvYAML"}},
       {"not resources", job(R"(,"entrypointResources":"4")"), {"spec.entrypointResources"}},
       {"a time to live of nothing", job(R"(,"ttlSecondsAfterFinished":5)"), {"spec.ttlSecondsAfterFinished"}},
-      {"in the cluster", job("", "j", cluster_spec(R"("minReplicas":3,"maxReplicas":2)")),
+      {"in the cluster",
+       job("", "j", cluster_spec(R"("minReplicas":3,"maxReplicas":2)")),
        {"spec.rayClusterSpec.workerGroupSpecs[0].minReplicas"}},
       {"said twice",
        job(R"(,"shutdownAfterJobFinishes":true,"deletionStrategy":{"deletionRules":[
          {"policy":"DeleteSelf","condition":{"jobStatus":"FAILED"}}]})"),
        {"spec.deletionStrategy.deletionRules"}},
-      {"rules", job(R"(,"deletionStrategy":{"deletionRules":[{"policy":"Burn","condition":{"ttlSeconds":-1}}]})"),
-       {"spec.deletionStrategy.deletionRules[0].policy",
-        "spec.deletionStrategy.deletionRules[0].condition.jobStatus",
+      {"rules",
+       job(R"(,"deletionStrategy":{"deletionRules":[{"policy":"Burn","condition":{"ttlSeconds":-1}}]})"),
+       {"spec.deletionStrategy.deletionRules[0].policy", "spec.deletionStrategy.deletionRules[0].condition.jobStatus",
         "spec.deletionStrategy.deletionRules[0].condition.ttlSeconds"}},
   };
   for (const Case& each : cases) {
@@ -157,8 +164,9 @@ TEST(RayJobKind, CannotBeSuspendedLaterEither) {
 TEST(RayJobKind, SaysWhoMadeItWhenItAsksForGpus) {
   TestServer server;
   const auto made = server.post(
-      kJobs, job("", "j", R"({"headGroupSpec":{)" + std::string(kTemplate) +
-                              R"(},"workerGroupSpecs":[{"groupName":"w","template":{"spec":{"containers":[{"name":"c",
+      kJobs, job("", "j",
+                 R"({"headGroupSpec":{)" + std::string(kTemplate) +
+                     R"(},"workerGroupSpecs":[{"groupName":"w","template":{"spec":{"containers":[{"name":"c",
                                 "image":"i","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}}]})"));
   ASSERT_EQ(made.status, 201) << made.text;
   EXPECT_TRUE(made.body.at("metadata").at("annotations").as_object().contains("gangway.dev/created-by"));

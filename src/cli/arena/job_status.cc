@@ -100,6 +100,11 @@ void judge_unfinished(JobView& job, const std::vector<JobRole>& roles) {
   }
   job.status = "PENDING";
   quote(job, true_condition(job.object, "Restarting"));
+  // A Ray job has no conditions.
+  if (json::string_at(job.object, {"status", "reason"}) == "Preempted") {
+    job.reason = "Preempted";
+    job.message = json::string_at(job.object, {"status", "message"});
+  }
   // Its controller knows that it was preempted, and says by whom.
   if (job.reason.ends_with("Preempted")) {
     job.status = "QUEUING";

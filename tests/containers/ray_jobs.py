@@ -1,4 +1,4 @@
-"""Real Ray in real containers: a RayJob's program runs on a head and a worker, is suspended, and begins anew."""
+"""RayJobs with the Ray of tools/setup/ray.sh, for tests with real containers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from containers.cluster import Namespace
-from containers.environment_test import config_map
 
 SET_UP = Path(__file__).resolve().parents[2] / "tools" / "setup" / "ray.sh"
 PROGRAM = """
@@ -37,10 +36,7 @@ def installed() -> str:
 
 
 VENV = installed()
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.skipif(not VENV, reason="ray is not installed (tools/setup/deps.sh frameworks)"),
-]
+needs_ray = pytest.mark.skipif(not VENV, reason="ray is not installed (tools/setup/deps.sh frameworks)")
 
 
 def a_template(container: str, cpu: str = "1") -> dict[str, Any]:
@@ -58,7 +54,7 @@ def a_template(container: str, cpu: str = "1") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def a_job(mode: str, **spec: Any) -> dict[str, Any]:
+def a_ray_job(mode: str, **spec: Any) -> dict[str, Any]:
     submitter = a_template("ray-job-submitter", "100m")
     submitter["spec"]["restartPolicy"] = "Never"
     cluster = {
@@ -85,34 +81,3 @@ def reaches(space: Namespace, key: str, *values: str) -> None:
         space.until(lambda: status(space).get(key) in values, f"{key} to be {values}", DEADLINE)
     except AssertionError as error:
         raise AssertionError(f"{error}\n{status(space)}\n{space.run('describe', 'pods').stdout[-6000:]}") from None
-
-
-def test_a_job_is_suspended_resumed_and_succeeds(space: Namespace) -> None:
-    space.apply(config_map("code", {"train.py": PROGRAM}), a_job("K8sJobMode"))
-    reaches(space, "jobStatus", "RUNNING")
-    space.until(lambda: "attempt 1 begins" in space.run("logs", "job/train").stdout, "its output", DEADLINE)
-    first = status(space)["rayClusterName"]
-    space.must("patch", "rayjob", "train", "--type=merge", "-p", '{"spec":{"suspend":true}}')
-    reaches(space, "jobDeploymentStatus", "Suspended")
-    assert not space.get("pods")["items"] and not space.get("rayclusters")["items"]
-
-    space.must("patch", "rayjob", "train", "--type=merge", "-p", '{"spec":{"suspend":false}}')
-    reaches(space, "jobDeploymentStatus", "Running", "Complete")
-    assert status(space)["rayClusterName"] != first
-    reaches(space, "jobDeploymentStatus", "Complete", "Failed")
-    said = space.run("logs", "job/train").stdout
-    assert status(space)["jobStatus"] == "SUCCEEDED", f"{status(space)}\n{said}"
-    assert "attempt 2 begins" in said and "sum 14" in said and "nodes 2" in said, said
-    assert status(space)["rayJobInfo"]["endTime"] >= status(space)["rayJobInfo"]["startTime"]
-    space.until(lambda: not space.get("rayclusters")["items"], "the cluster to go")
-
-
-def test_the_controller_hands_a_job_over_and_says_how_it_failed(space: Namespace) -> None:
-    wrong = "import sys\nprint('it goes wrong')\nsys.exit(3)\n"
-    job = a_job("HTTPMode")
-    job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["replicas"] = 0
-    space.apply(config_map("code", {"train.py": wrong}), job)
-    reaches(space, "jobDeploymentStatus", "Failed", "Complete")
-    assert (status(space)["jobStatus"], status(space)["reason"]) == ("FAILED", "AppFailed")
-    assert "exit code 3" in status(space)["message"]
-    assert not space.get("jobs")["items"], "nobody else hands it over"

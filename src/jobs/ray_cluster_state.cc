@@ -44,6 +44,16 @@ void read_conditions(const json::Value& pod, RayPodFacts& facts) {
   }
 }
 
+void read_ends(const json::Value& pod, RayPodFacts& facts) {
+  for (const json::Value& status : json::array_at(pod, {"status", "containerStatuses"})) {
+    const json::Value* end = json::find(status, {"state", "terminated"});
+    if (end == nullptr) continue;
+    RayPodFacts::End& ended = facts.ended[std::string(json::string_at(status, {"name"}))];
+    ended.code = json::integer_at(*end, {"exitCode"});
+    if (const auto at = parse_rfc3339(json::string_at(*end, {"finishedAt"}))) ended.at = *at;
+  }
+}
+
 }  // namespace
 
 RayPodFacts read_ray_pod(const api::Version& version) {
@@ -56,6 +66,7 @@ RayPodFacts read_ray_pod(const api::Version& version) {
   facts.attempt = whole(json::string_at(*pod, {"metadata", "annotations", api::kAttempt}), 1);
   facts.has_lost_ray = has_lost_ray(*pod);
   read_conditions(*pod, facts);
+  read_ends(*pod, facts);
   return facts;
 }
 

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,11 @@ struct RayPodFacts {
   std::int64_t attempt = 1;
   bool is_disrupted = false;  // somebody of higher priority has been promised its room
   bool has_lost_ray = false;  // the container that runs Ray has ended and is not started again
+  struct End {
+    std::int64_t code = 0;
+    std::optional<WallTime> at;
+  };
+  std::map<std::string, End, std::less<>> ended;  // containers that have
 };
 RayPodFacts read_ray_pod(const api::Version& pod);
 

@@ -55,6 +55,7 @@ RayJobRecord read_record(const json::Value& job) {
 
 RaySubmission read_submission(std::string_view mode) {
   if (mode == "HTTPMode") return RaySubmission::kHttp;
+  if (mode == "SidecarMode") return RaySubmission::kSidecar;
   return mode == "InteractiveMode" ? RaySubmission::kInteractive : RaySubmission::kJob;
 }
 
@@ -126,8 +127,10 @@ std::optional<std::string> ray_job_problem(const RayJob& job) {
   if (job.backoff_limit > 0 && is_selected) return "spec.backoffLimit: a job with a clusterSelector is not tried again";
   if (job.backoff_limit > 0 && job.submission == RaySubmission::kInteractive)
     return "spec.backoffLimit: a job in InteractiveMode is not tried again";
-  if (json::string_at(job.tree, {"spec", "submissionMode"}) == "SidecarMode")
-    return "spec.submissionMode: SidecarMode is not supported";
+  if (job.submission != RaySubmission::kSidecar) return std::nullopt;
+  for (const char* field : {"submitterPodTemplate", "submitterConfig", "clusterSelector"})
+    if (json::find(job.tree, {"spec", field}) != nullptr)
+      return fmt::format("spec.{}: a job in SidecarMode has none", field);
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@
 namespace gangway::jobs {
 
 // How the program gets to the cluster.
-enum class RaySubmission : std::uint8_t { kJob, kHttp, kInteractive };
+enum class RaySubmission : std::uint8_t { kJob, kHttp, kInteractive, kSidecar };
 
 // What the job does; kNew is written as nothing.
 enum class RayDeployment : std::uint8_t {
@@ -82,6 +82,8 @@ struct RayJob {
   const std::string& uid() const { return version.header->uid; }
   controllers::Owner owner() const { return {ray_jobs(), std::string(kRayJobKind), version}; }
   const json::Value& cluster_spec() const;
+  // Something hands the program over, follows its output, and ends after it.
+  bool is_followed() const { return submission == RaySubmission::kJob || submission == RaySubmission::kSidecar; }
   std::string_view entrypoint() const { return json::string_at(tree, {"spec", "entrypoint"}); }
 
   // "<job>-x5cvb": of the cluster, and of what Ray calls the program, in this attempt.

@@ -177,6 +177,10 @@ TEST_F(RayJobs, RunOnAClusterOfTheirOwn) {
               std::vector<std::string>{"ray.io/rayjob-finalizer"});
   const json::Value group = api.tree(kPodGroups, {"default", "j"});
   EXPECT_EQ(json::integer_at(group, {"spec", "minMember"}), 3) << "the head and two workers, not the submitter";
+  const json::Value late =
+      testing::parsed(std::string(json::string_at(group, {"metadata", "annotations", "gangway.dev/late-members"})));
+  ASSERT_TRUE(late.is_array());
+  EXPECT_EQ(json::string_at(late.get_array().front(), {"name"}), "submitter") << "for which there has to be room";
   const json::Value cluster = api.tree(ray_clusters(), {"default", cluster_name()});
   for (const auto& [key, value] : {std::pair{"team", "a"},
                                    {"ray.io/originated-from-cr-name", "j"},
@@ -187,7 +191,10 @@ TEST_F(RayJobs, RunOnAClusterOfTheirOwn) {
 
   make_cluster_ready();
   EXPECT_EQ(state(), "Running");
-  EXPECT_TRUE(has_submitter());
+  ASSERT_TRUE(has_submitter());
+  const json::Value submitter = api.tree(kJobs, {"default", "j"});
+  EXPECT_EQ(json::string_at(submitter, {"spec", "template", "metadata", "labels", "gangway.dev/late-member"}),
+            "submitter");
   EXPECT_EQ(text("dashboardURL"), cluster_name() + "-head-svc.default.svc.cluster.local:8265");
   EXPECT_EQ(text("jobStatus"), "");
   const json::Value service = api.tree(kServices, {"default", "j-head-svc"});
@@ -361,6 +368,36 @@ TEST_F(RayJobs, FailWhenRayDoesNotTakeThem) {
   EXPECT_THAT(text("message"), HasSubstr("no such thing"));
 }
 
+TEST_F(RayJobs, AreHandedOverBesideTheHead) {
+  for (const bool loses_head : {false, true}) {
+    RayJobBench bench;
+    bench.start(R"({"submissionMode":"SidecarMode"})");
+    const json::Value cluster = bench.api.tree(ray_clusters(), {"default", bench.cluster_name()});
+    EXPECT_EQ(json::string_at(cluster, {"metadata", "annotations", "ray.io/disable-provisioned-head-restart"}), "true");
+    const json::Value* head = json::find(cluster, {"spec", "headGroupSpec", "template", "spec"});
+    ASSERT_NE(head, nullptr);
+    EXPECT_EQ(json::string_at(*head, {"restartPolicy"}), "Never");
+    const json::Value& beside = json::array_at(*head, {"containers"}).back();
+    EXPECT_EQ(json::string_at(beside, {"name"}), "ray-job-submitter");
+    EXPECT_THAT(variables_of(beside), ::testing::Contains("RAY_DASHBOARD_ADDRESS=127.0.0.1:8265"));
+    bench.run();
+    EXPECT_EQ(bench.state(), "Running");
+    EXPECT_FALSE(bench.has_submitter());
+    if (loses_head) {
+      bench.api.remove(kPods, {"default", bench.pod_name("headgroup")});
+      bench.loop.run_until_idle();
+      EXPECT_EQ(bench.state(), "Failed");
+      continue;
+    }
+    bench.dashboard.status = "SUCCEEDED";
+    bench.pass(4s);
+    EXPECT_EQ(bench.state(), "Running") << "its output is still being followed";
+    bench.set(kPods, bench.pod_name("headgroup"), R"({"status":{"containerStatuses":[
+        {"name":"ray-job-submitter","state":{"terminated":{"exitCode":0}}}]}})");
+    EXPECT_EQ(bench.state(), "Complete");
+  }
+}
+
 TEST_F(RayJobs, WaitForWhoHandsThemOver) {
   start(R"({"submissionMode":"InteractiveMode","shutdownAfterJobFinishes":true})");
   make_cluster_ready();
@@ -404,7 +441,7 @@ TEST_F(RayJobs, AreNotTakenWhenTheyAreWrong) {
   for (const Case& each : {Case{R"({"suspend":true})", "shutdownAfterJobFinishes"},
                            Case{R"({"clusterSelector":{"ray.io/cluster":"r"},"backoffLimit":1})", "clusterSelector"},
                            Case{R"({"submissionMode":"InteractiveMode","backoffLimit":1})", "InteractiveMode"},
-                           Case{R"({"submissionMode":"SidecarMode"})", "SidecarMode"}}) {
+                           Case{R"({"submissionMode":"SidecarMode","submitterConfig":{}})", "SidecarMode"}}) {
     RayJobBench bench;
     bench.start(each.spec);
     EXPECT_EQ(bench.state(), "ValidationFailed");

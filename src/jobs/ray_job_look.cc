@@ -122,7 +122,7 @@ class Look {
     next_.dashboard = ray_dashboard_url(job_, *json::find(state_.cluster_tree, {"spec"}));
     if (job_.submission == RaySubmission::kInteractive) {
       next_.deployment = RayDeployment::kWaiting;
-    } else if (job_.submission == RaySubmission::kHttp) {
+    } else if (job_.submission != RaySubmission::kJob) {
       run_now();
     } else if (job_.record.dashboard == next_.dashboard) {
       // What hands the program over is told where to: that is on record first.
@@ -171,10 +171,16 @@ class Look {
     keep_group();
     keep_service();
     if (state_.is_simulated) return judge(simulated_program(job_, state_, view_.now()));
-    if (!state_.head) return judge({.message = "the cluster has no head that runs"});
+    if (!state_.head) return miss_head();
     if (const auto* answer = view_.answer(kAskRaySubmit)) return hear_submission(*answer);
     if (const auto* answer = view_.answer(kAskRayStatus)) return judge(read_ray_status(*answer));
     act(ask_ray_status(*state_.head, job_));
+  }
+
+  // What hands the program over is gone with a head that it was beside.
+  void miss_head() {
+    if (job_.submission == RaySubmission::kSidecar) return fail("AppFailed", "the cluster has lost its head", true);
+    judge({.message = "the cluster has no head that runs"});
   }
 
   void hear_submission(const Result<json::Value>& answer) {
@@ -201,8 +207,8 @@ class Look {
 
   // What hands the program over ends after it. When it has ended and Ray knows of no end, there will be none.
   bool submitter_is_at_fault() {
-    if (job_.submission != RaySubmission::kJob) return false;
-    if (!state_.submitter.version) {
+    if (!job_.is_followed()) return false;
+    if (job_.submission == RaySubmission::kJob && !state_.submitter.version) {
       fail("SubmissionFailed", "the Job that hands the program over is gone", true);
       return true;
     }
@@ -234,7 +240,9 @@ class Look {
 
   void finish(const RayProgram& program) {
     bool is_late = false;
-    if (job_.submission == RaySubmission::kJob && state_.submitter.version && !state_.submitter.has_ended()) {
+    // A simulated head never ends by itself, and what is beside it neither.
+    const bool may_end = !state_.is_simulated || job_.submission == RaySubmission::kJob;
+    if (job_.is_followed() && may_end && !state_.submitter.has_ended()) {
       const WallTime due = program.ended.value_or(job_.record.program_ended.value_or(view_.now())) + kSubmitterGrace;
       is_late = due <= view_.now();
       // Its end is seen when it comes.
@@ -435,7 +443,9 @@ class Look {
   void keep_group() {
     if (!owns_cluster()) return;
     if (!job_.is_gang) return drop_group();
-    const GangWish wish = RayGroups(job_.cluster_spec()).gang_wish(job_.on_preempt);
+    GangWish wish = RayGroups(job_.cluster_spec()).gang_wish(job_.on_preempt);
+    if (job_.submission == RaySubmission::kJob)
+      wish.late.push_back({std::string(kRaySubmitterMember), 1, ray_submitter_template(job_)});
     if (auto action = keep_pod_group(view_, job_.owner(), job_.tree, wish)) act(std::move(*action));
   }
 

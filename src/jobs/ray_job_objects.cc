@@ -17,7 +17,7 @@ namespace gangway::jobs {
 namespace {
 
 constexpr std::int64_t kSubmitterRetries = 2;
-constexpr std::string_view kSubmitter = "ray-job-submitter";
+constexpr std::string_view kOwnDashboard = "127.0.0.1";
 constexpr std::string_view kSimulated = "gangway.dev/simulated-";
 
 json::Object origin_labels(const RayJob& job) {
@@ -69,14 +69,17 @@ const json::Value* positive_at(const RayJob& job, std::string_view key) {
   return given != nullptr && given->is_number() && given->to_number<double>() > 0 ? given : nullptr;
 }
 
+json::Value submitter_container(const RayJob& job) {
+  const json::Array& heads = json::array_at(job.cluster_spec(), {"headGroupSpec", "template", "spec", "containers"});
+  return json::Object{{"name", kRaySubmitterContainer},
+                      {"image", heads.empty() ? std::string_view() : json::string_at(heads.front(), {"image"})},
+                      {"resources", json::Object{{"limits", json::Object{{"cpu", "1"}, {"memory", "1Gi"}}},
+                                                 {"requests", json::Object{{"cpu", "500m"}, {"memory", "200Mi"}}}}}};
+}
+
 json::Value default_submitter(const RayJob& job) {
   const json::Value& cluster = job.cluster_spec();
-  const json::Array& heads = json::array_at(cluster, {"headGroupSpec", "template", "spec", "containers"});
-  json::Object container{{"name", kSubmitter},
-                         {"image", heads.empty() ? std::string_view() : json::string_at(heads.front(), {"image"})},
-                         {"resources", json::Object{{"limits", json::Object{{"cpu", "1"}, {"memory", "1Gi"}}},
-                                                    {"requests", json::Object{{"cpu", "500m"}, {"memory", "200Mi"}}}}}};
-  json::Object spec{{"restartPolicy", "Never"}, {"containers", json::Array{std::move(container)}}};
+  json::Object spec{{"restartPolicy", "Never"}, {"containers", json::Array{submitter_container(job)}}};
   // It is as important as what it waits for.
   for (const char* key : {"priorityClassName", "schedulerName", "imagePullSecrets"})
     if (const json::Value* same = json::find(cluster, {"headGroupSpec", "template", "spec", key})) spec[key] = *same;
@@ -93,12 +96,41 @@ void add_simulated_program(const RayJob& job, json::Value& pod) {
   }
 }
 
-json::Value submitter_template(const RayJob& job) {
+void add_program(const RayJob& job, const std::string& dashboard, json::Value& container) {
+  if (json::array_at(container, {"command"}).empty()) {
+    container.get_object()["command"] = json::Array{"/bin/bash", "-ce", "--"};
+    container.get_object()["args"] = json::Array{ray_submit_script(job)};
+  }
+  add_variables(
+      container,
+      {{"PYTHONUNBUFFERED", "1"}, {"RAY_DASHBOARD_ADDRESS", dashboard}, {"RAY_JOB_SUBMISSION_ID", job.record.job_id}});
+}
+
+// It finds the same programs and files as the container that it stands beside, whose end is the end of both.
+void add_sidecar(const RayJob& job, json::Value& cluster_spec) {
+  json::Value* containers = json::find(cluster_spec, {"headGroupSpec", "template", "spec", "containers"});
+  if (containers == nullptr || !containers->is_array() || containers->get_array().empty()) return;
+  json::Value container = submitter_container(job);
+  for (const char* key : {"imagePullPolicy", "env", "envFrom", "volumeMounts", "securityContext"})
+    if (const json::Value* same = json::find(containers->get_array().front(), {key}))
+      container.get_object()[key] = *same;
+  const std::int64_t port = ray_head_port(cluster_spec, "dashboard", api::kRayDashboardPort);
+  add_program(job, fmt::format("{}:{}", kOwnDashboard, port), container);
+  containers->get_array().push_back(std::move(container));
+  json::object_at(cluster_spec, {"headGroupSpec", "template", "spec"})["restartPolicy"] = "Never";
+}
+
+}  // namespace
+
+json::Value ray_submitter_template(const RayJob& job) {
   const json::Value* given = json::find(job.tree, {"spec", "submitterPodTemplate"});
   json::Value pod = given != nullptr && given->is_object() ? *given : default_submitter(job);
   json::Object& labels = json::object_at(pod, {"metadata", "labels"});
   add_all(labels, origin_labels(job));
-  if (job.is_gang) labels[api::kPodGroupLabel] = job.name();
+  if (job.is_gang) {
+    labels[api::kPodGroupLabel] = job.name();
+    labels[api::kLateMemberLabel] = kRaySubmitterMember;
+  }
   if (job.record.attempt > 1)
     json::object_at(pod, {"metadata", "annotations"})[api::kAttempt] = std::to_string(job.record.attempt);
   add_simulated_program(job, pod);
@@ -108,18 +140,10 @@ json::Value submitter_template(const RayJob& job) {
   if (containers == nullptr || !containers->is_array() || containers->get_array().empty()) return pod;
   json::Value& container = containers->get_array().front();
   if (!container.is_object()) return pod;
-  if (json::array_at(container, {"command"}).empty()) {
-    container.get_object()["command"] = json::Array{"/bin/bash", "-ce", "--"};
-    container.get_object()["args"] = json::Array{ray_submit_script(job)};
-  }
-  add_variables(container, {{"PYTHONUNBUFFERED", "1"},
-                            {"RAY_DASHBOARD_ADDRESS", job.record.dashboard},
-                            {"RAY_JOB_SUBMISSION_ID", job.record.job_id}});
+  add_program(job, job.record.dashboard, container);
   add_missing_variables_to_all(pod, job_variables(job.tree, job.record.attempt));
   return pod;
 }
-
-}  // namespace
 
 json::Value ray_job_cluster(const RayJob& job) {
   json::Object metadata = metadata_of(job, job.record.cluster);
@@ -134,6 +158,11 @@ json::Value ray_job_cluster(const RayJob& job) {
     if (is_inherited(key) && key != api::kAttempt) metadata["annotations"].as_object()[key] = value;
   json::Value spec = job.cluster_spec();
   forget_programs(spec);
+  if (job.submission == RaySubmission::kSidecar) {
+    add_sidecar(job, spec);
+    // Another head would hand the program over again.
+    metadata["annotations"].as_object()[api::kRayKeepHeadDown] = "true";
+  }
   return json::Object{{"apiVersion", client::api_version(ray_clusters())},
                       {"kind", kRayClusterKind},
                       {"metadata", std::move(metadata)},
@@ -171,7 +200,7 @@ json::Value ray_submitter_job(const RayJob& job) {
       {"metadata", metadata_of(job, job.name())},
       {"spec", json::Object{{"backoffLimit", json::integer_at(job.tree, {"spec", "submitterConfig", "backoffLimit"},
                                                               kSubmitterRetries)},
-                            {"template", submitter_template(job)}}}};
+                            {"template", ray_submitter_template(job)}}}};
 }
 
 json::Value ray_submission_body(const RayJob& job) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "jobs/ray_job.h"
 #include "json/value.h"
@@ -14,6 +15,10 @@ json::Value ray_job_cluster(const RayJob& job);
 
 // A batch/v1 Job that hands the program over, unless that has been done, and then follows its output.
 json::Value ray_submitter_job(const RayJob& job);
+json::Value ray_submitter_template(const RayJob& job);
+// What the gang calls that pod, which it does not wait for.
+inline constexpr std::string_view kRaySubmitterMember = "submitter";
+inline constexpr std::string_view kRaySubmitterContainer = "ray-job-submitter";
 std::string ray_submit_script(const RayJob& job);
 
 // What Ray's dashboard is sent, where nobody else hands the program over.

@@ -1,5 +1,7 @@
 #include "jobs/ray_job_state.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "api/ray.h"
 #include "client/resource.h"
 #include "jobs/ray_cluster_state.h"
+#include "jobs/ray_job_objects.h"
 
 namespace gangway::jobs {
 namespace {
@@ -32,6 +35,17 @@ std::int64_t attempt_of(const json::Value& object) {
   return number;
 }
 
+// The submitter beside the head.
+void read_sidecar(const RayPodFacts& head, RaySubmitter& submitter) {
+  const auto end = head.ended.find(kRaySubmitterContainer);
+  submitter.is_running = end == head.ended.end();
+  if (submitter.is_running) return;
+  submitter.has_succeeded = end->second.code == 0;
+  submitter.has_failed = !submitter.has_succeeded;
+  submitter.message = fmt::format("the container {} ended with {}", kRaySubmitterContainer, end->second.code);
+  submitter.ended = end->second.at;
+}
+
 void read_cluster(const RayJob& job, const client::View& view, RayJobState& state) {
   if (job.record.cluster.empty()) return;
   const api::Version found = view.get(ray_clusters(), {job.ns(), job.record.cluster});
@@ -49,6 +63,7 @@ void read_cluster(const RayJob& job, const client::View& view, RayJobState& stat
   state.has_all_pods = pods.is_complete(cluster);
   state.has_preempted = pods.has_preempted();
   const RayPod* head = pods.head();
+  if (head != nullptr && job.submission == RaySubmission::kSidecar) read_sidecar(*head->facts, state.submitter);
   if (head == nullptr || !head->is_running() || head->facts->address.empty()) return;
   state.head = RayHeadAddress{head->facts->address, ray_head_port(cluster.spec(), "dashboard", api::kRayDashboardPort)};
   if (const api::Version node = view.get(kNodes, {"", head->facts->node}))
@@ -78,7 +93,7 @@ void read_submitter(const RayJob& job, const client::View& view, RaySubmitter& s
 
 RayJobState::RayJobState(const RayJob& job, const client::View& view) {
   read_cluster(job, view, *this);
-  read_submitter(job, view, submitter);
+  if (job.submission != RaySubmission::kSidecar) read_submitter(job, view, submitter);
 }
 
 }  // namespace gangway::jobs

@@ -14,7 +14,7 @@ namespace gangway::jobs {
 
 // What hands the program over.
 struct RaySubmitter {
-  api::Version version;  // null: there is none
+  api::Version version;  // its Job; null: there is none
   bool is_of_attempt = false;
   bool is_running = false;
   bool has_succeeded = false;

@@ -105,3 +105,12 @@ def test_the_controller_hands_a_ray_job_over_and_says_how_it_failed(space: Names
     assert (status(space)["jobStatus"], status(space)["reason"]) == ("FAILED", "AppFailed")
     assert "exit code 3" in status(space)["message"]
     assert not space.get("jobs")["items"], "nobody else hands it over"
+
+
+@needs_ray
+def test_a_ray_job_is_handed_over_beside_its_head(space: Namespace) -> None:
+    job = a_ray_job("SidecarMode")
+    job["spec"]["rayClusterSpec"]["workerGroupSpecs"] = []
+    space.apply(config_map("code", {"train.py": "print('it', 'runs')"}), job)
+    reaches(space, "jobDeploymentStatus", "Complete", "Failed")
+    assert status(space)["jobStatus"] == "SUCCEEDED", status(space)

@@ -216,8 +216,9 @@ def test_a_job_fails_is_tried_again_and_fails(user: User) -> None:
     user.waits("the cluster goes", lambda: not user.sees("rayclusters"))
 
 
-def test_without_a_submitter_the_controller_hands_it_over(user: User) -> None:
-    creates(user, a_job("direct", submissionMode="HTTPMode", cluster={"simulated": {"duration": "2s"}}))
+@pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode"])
+def test_without_a_submitter_of_its_own_it_runs_too(user: User, mode: str) -> None:
+    creates(user, a_job("direct", submissionMode=mode, cluster={"simulated": {"duration": "2s"}}))
     reaches(user, "direct", "Complete")
     assert not user.sees("jobs")
 

@@ -116,8 +116,9 @@ void check_program(const Field& spec) {
     const auto parsed = json::parse(resources.text());
     if (!parsed || !parsed->is_object()) resources.invalid("must be a JSON object, as {\"TPU\": 4}");
   }
-  if (spec["submissionMode"].text() == "SidecarMode")
-    spec["submissionMode"].not_supported({"K8sJobMode", "HTTPMode", "InteractiveMode"});
+  if (spec["submissionMode"].text() != "SidecarMode") return;
+  for (const char* field : {"submitterPodTemplate", "submitterConfig", "clusterSelector"})
+    if (spec[field]) spec[field].forbidden("a job in SidecarMode has none");
 }
 
 void check_place(Review& review, const Field& spec) {

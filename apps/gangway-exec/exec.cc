@@ -1,10 +1,11 @@
 // gangway-exec: runs a command in another pod of the same namespace, as the account of the pod that it is called in. A
 // static program: any root file system will do.
 //
-//   gangway-exec [-c CONTAINER] POD -- COMMAND [ARGUMENT]...
+//   gangway-exec [-c CONTAINER] [-w SECONDS] POD -- COMMAND [ARGUMENT]...
 //
-// Output and errors come through; there is no input. It ends with the command's exit code, and with 255 when that is
-// not known: it could not be asked for, or the connection was lost. The command is not told of either.
+// A pod that does not run yet is waited for that long. Output and errors come through; there is no input. It ends with
+// the command's exit code, and with 255 when that is not known: it could not be asked for, or the connection was lost.
+// The command is not told of either.
 #include <unistd.h>
 
 #include <cctype>
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "secure_stream.h"
@@ -96,18 +98,43 @@ int follow(WebSocket& socket) {
 }
 
 int usage() {
-  std::fprintf(stderr, "usage: gangway-exec [-c CONTAINER] POD -- COMMAND [ARGUMENT]...\n");
+  std::fprintf(stderr, "usage: gangway-exec [-c CONTAINER] [-w SECONDS] POD -- COMMAND [ARGUMENT]...\n");
   return kUnknown;
+}
+
+// What a server says of a pod that is not there yet, has no node, or whose container has not started; and a server
+// that is not there itself. Nothing has been run then.
+bool may_come(const WebSocket& socket) {
+  const int status = socket.status();
+  const bool has_no_node = status == 400 && socket.error().find("does not have a host") != std::string::npos;
+  return status == 0 || has_no_node || status == 404 || status >= 500;
+}
+
+long now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec;
+}
+
+void rest() {
+  const timespec half_a_second{0, 500'000'000};
+  nanosleep(&half_a_second, nullptr);
 }
 
 }  // namespace
 
 int main(int count, char** given) {
   int at = 1;
+  long patience = 0;
   std::string options = "?stdout=true&stderr=true";
-  if (at + 1 < count && std::strcmp(given[at], "-c") == 0) {
-    options += "&container=" + escaped(given[at + 1]);
-    at += 2;
+  for (; at + 1 < count && given[at][0] == '-'; at += 2) {
+    if (std::strcmp(given[at], "-c") == 0) {
+      options += "&container=" + escaped(given[at + 1]);
+    } else if (std::strcmp(given[at], "-w") == 0) {
+      patience = std::atol(given[at + 1]);
+    } else {
+      return usage();
+    }
   }
   if (at + 2 >= count || std::strcmp(given[at + 1], "--") != 0) return usage();
   const std::string pod = given[at];
@@ -116,14 +143,15 @@ int main(int count, char** given) {
 
   const char* host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* port = std::getenv("KUBERNETES_SERVICE_PORT");
-  const std::string token = account_file("token");
   const std::string ns = account_file("namespace");
-  if (host == nullptr || port == nullptr || token.empty() || ns.empty())
+  if (host == nullptr || port == nullptr || account_file("token").empty() || ns.empty())
     return give_up("this pod has no account with the cluster: it needs KUBERNETES_SERVICE_HOST and a token");
-  SecureStream stream;
-  if (!stream.connect(host, port, std::string(kAccount) + "ca.crt")) return give_up(stream.error());
-  WebSocket socket(stream);
   const std::string target = "/api/v1/namespaces/" + escaped(ns) + "/pods/" + escaped(pod) + "/exec" + options;
-  if (!socket.open(host, target, token, kProtocol)) return give_up(socket.error());
-  return follow(socket);
+  for (const long end = now() + patience;; rest()) {
+    SecureStream stream;
+    WebSocket socket(stream);
+    const bool is_connected = stream.connect(host, port, std::string(kAccount) + "ca.crt");
+    if (is_connected && socket.open(host, target, account_file("token"), kProtocol)) return follow(socket);
+    if (now() >= end || !may_come(socket)) return give_up(is_connected ? socket.error() : stream.error());
+  }
 }

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace gangway::exec {
@@ -69,6 +70,7 @@ bool WebSocket::open(const std::string& host, const std::string& target, const s
   }
   const std::string head = received_.substr(0, end + 2);
   received_.erase(0, end + 4);
+  if (head.compare(0, 9, "HTTP/1.1 ") == 0) status_ = std::atoi(head.c_str() + 9);
   if (head.compare(0, 12, "HTTP/1.1 101") != 0) {
     if (received_.empty()) stream_.read(received_, 1000);
     error_ = head.substr(0, head.find("\r\n")) + ": " + received_;

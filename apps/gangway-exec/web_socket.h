@@ -18,6 +18,8 @@ class WebSocket {
   bool next(std::string& message);
 
   const std::string& error() const { return error_; }
+  // Of the answer to open(); 0 when there was none.
+  int status() const { return status_; }
 
  private:
   bool read_more();
@@ -28,6 +30,7 @@ class WebSocket {
   SecureStream& stream_;
   std::string received_;
   std::string error_;
+  int status_ = 0;
 };
 
 }  // namespace gangway::exec

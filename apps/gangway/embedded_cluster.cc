@@ -19,6 +19,7 @@
 #include "cli/machine.h"
 #include "client/kubeconfig.h"
 #include "crypto/pki_keeper.h"
+#include "crypto/ssh_keys.h"
 #include "crypto/tokens.h"
 #include "embedded/control_plane.h"
 #include "embedded/simulated_nodes.h"
@@ -272,7 +273,8 @@ void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
                                     data.volumes(),
                                     {options.without.begin(), options.without.end()},
                                     recorder.get(),
-                                    fetch.get()});
+                                    fetch.get(),
+                                    crypto::new_ssh_key});
     control_plane->start();
     return true;
   });

@@ -36,6 +36,10 @@ inline constexpr std::string_view kLateMembers = "gangway.dev/late-members";
 // On a pod: the name of the late members that it is one of.
 inline constexpr std::string_view kLateMemberLabel = "gangway.dev/late-member";
 
+// On a job whose Workers come and go, where its kind has no field for it: how few do, and how many are of use.
+inline constexpr std::string_view kMinWorkers = "gangway.dev/min-workers";
+inline constexpr std::string_view kMaxWorkers = "gangway.dev/max-workers";
+
 // On a pod that was preempted and made again, or made again with all of its job: which attempt it is, from 2 on.
 inline constexpr std::string_view kAttempt = "gangway.dev/attempt";
 // On what asks for GPUs: the user who made it. An embedded server writes it, and lets nobody else do so.

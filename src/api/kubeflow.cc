@@ -6,6 +6,7 @@ namespace gangway::api {
 namespace {
 
 constexpr std::string_view kPyTorchTypes[] = {kMaster, kWorker};
+constexpr std::string_view kMpiTypes[] = {kLauncher, kWorker};
 constexpr std::string_view kTfTypes[] = {kChief, "Evaluator", kMaster, "PS", kWorker};
 
 }  // namespace
@@ -34,6 +35,49 @@ const KubeflowKind& tf_job_kind() {
                                       .port = 2222,
                                       .operator_name = "tfjob-controller"};
   return kKind;
+}
+
+const KubeflowKind& mpi_job_kind() {
+  static constexpr KubeflowKind kKind{.kind = "MPIJob",
+                                      .plural = "mpijobs",
+                                      .replica_specs = "mpiReplicaSpecs",
+                                      .types = kMpiTypes,
+                                      .restart_policy = "Never",
+                                      .container = "mpi",
+                                      .is_first_main = true,
+                                      .operator_name = "mpijob-controller",
+                                      .usual_workers = 0};
+  return kKind;
+}
+
+const KubeflowKind& ssh_mpi_job_kind() {
+  static constexpr KubeflowKind kKind{.kind = "MPIJob",
+                                      .plural = "mpijobs",
+                                      .replica_specs = "mpiReplicaSpecs",
+                                      .types = kMpiTypes,
+                                      .restart_policy = "Never",
+                                      .launcher_restart_policy = "OnFailure",
+                                      .container = "mpi",
+                                      .is_first_main = true,
+                                      .operator_name = "mpi-operator",
+                                      .role_label = kJobRoleLabel,
+                                      .usual_workers = 0};
+  return kKind;
+}
+
+std::string replica_name(std::string_view job, std::string_view type, std::int64_t index) {
+  std::string text = std::string(job) + "-" + lower_case(type);
+  if (type != kLauncher) text += "-" + std::to_string(index);
+  std::replace(text.begin(), text.end(), '/', '-');
+  return text;
+}
+
+std::int64_t usual_replicas(const KubeflowKind& kind, std::string_view type) {
+  return type == kWorker ? kind.usual_workers : 1;
+}
+
+std::string_view usual_restart_policy(const KubeflowKind& kind, std::string_view type) {
+  return type == kLauncher ? kind.launcher_restart_policy : kind.restart_policy;
 }
 
 std::string lower_case(std::string_view text) {

@@ -23,6 +23,7 @@ inline const Resource kPods{"", "v1", "pods"};
 inline const Resource kNodes{"", "v1", "nodes"};
 inline const Resource kNamespaces{"", "v1", "namespaces"};
 inline const Resource kConfigMaps{"", "v1", "configmaps"};
+inline const Resource kSecrets{"", "v1", "secrets"};
 inline const Resource kServices{"", "v1", "services"};
 inline const Resource kEndpoints{"", "v1", "endpoints"};
 inline const Resource kEvents{"", "v1", "events"};

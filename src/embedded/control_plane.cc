@@ -35,6 +35,7 @@
 #include "jobs/ray_cluster_controller.h"
 #include "jobs/ray_dashboard.h"
 #include "jobs/ray_job_controller.h"
+#include "jobs/ssh_key_probe.h"
 #include "jobs/tf_job.h"
 #include "scheduler/suite.h"
 #include "sys/log.h"
@@ -139,6 +140,7 @@ struct ControlPlane::Members {
         content_probe(*namespace_reader, parts.loop, catalog),
         instance_probe(*reader),
         ray_dashboard(parts.loop, parts.fetch),
+        ssh_keys(parts.loop, parts.new_ssh_key),
         garbage(catalog),
         accounts(parts.authority_pem),
         claims({parts.volumes}),
@@ -165,7 +167,7 @@ struct ControlPlane::Members {
     add("job-gang-controller", batch_gangs);
     add_training("pytorchjob-controller", pytorch_jobs);
     add_training("tfjob-controller", tf_jobs);
-    add_training("mpijob-controller", mpi_jobs);
+    add_training("mpijob-controller", mpi_jobs, &ssh_keys);
     add_training("raycluster-controller", ray_clusters);
     add_training("rayjob-controller", ray_jobs, &ray_dashboard);
     add("endpoint-controller", endpoints, nullptr, {.is_busy = true});
@@ -248,6 +250,7 @@ struct ControlPlane::Members {
   controllers::ContentProbe content_probe;
   controllers::InstanceProbe instance_probe;
   jobs::RayDashboard ray_dashboard;
+  jobs::SshKeyProbe ssh_keys;
   controllers::GarbageCollector garbage;
   controllers::NamespaceController namespaces;
   controllers::ServiceAccountController accounts;

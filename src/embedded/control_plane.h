@@ -18,6 +18,7 @@
 #include "json/value.h"
 #include "scheduler/cycle_sink.h"
 #include "sys/fetch.h"
+#include "sys/ssh_keys.h"
 
 namespace gangway::embedded {
 
@@ -40,6 +41,7 @@ struct ControlPlaneParts {
   scheduler::CycleSink* cycles = nullptr;
   // To pods, on the control loop; outlives the control plane. None: no pod is ever asked anything.
   sys::Fetch* fetch = nullptr;
+  sys::NewSshKey new_ssh_key = {};  // none: MPIJobs that start their processes by ssh have to wait
 };
 
 // Straight to the server, without bytes in between.

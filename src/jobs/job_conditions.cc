@@ -27,8 +27,11 @@ bool JobConditions::is_true(std::string_view type) const {
 }
 
 bool JobConditions::set(std::string_view type, bool status, std::string_view word, std::string_view message) {
+  return set_because(type, status, kind_ + std::string(word), message);
+}
+
+bool JobConditions::set_because(std::string_view type, bool status, std::string_view reason, std::string_view message) {
   if (is_true(kJobFailed)) return false;
-  const std::string reason = kind_ + std::string(word);
   const std::string_view text = status ? "True" : "False";
   std::string since = now_;
   if (const json::Value* present = find(type); present != nullptr && json::string_at(*present, {"status"}) == text) {

@@ -31,6 +31,8 @@ class JobConditions {
   // The reason is the kind and `word`: "PyTorchJob" "Running". True when something changed.
   bool set(std::string_view type, bool status, std::string_view word, std::string_view message);
   bool set(std::string_view type, std::string_view message) { return set(type, true, type, message); }
+  // The same with the whole reason.
+  bool set_because(std::string_view type, bool status, std::string_view reason, std::string_view message);
 
   bool is_true(std::string_view type) const;
   bool has(std::string_view type) const { return find(type) != nullptr; }

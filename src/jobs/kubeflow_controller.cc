@@ -4,30 +4,17 @@
 
 #include "client/resource.h"
 #include "jobs/kubeflow_look.h"
+#include "jobs/preemption.h"
 
 namespace gangway::jobs {
 namespace {
 
-using client::KeySink;
-using client::ObjectChange;
 using client::Outcome;
 using client::View;
-using client::WorkQueue;
 using client::resources::kAllotments;
 using client::resources::kPodGroups;
 using client::resources::kPods;
 using client::resources::kServices;
-
-// An Allotment concerns the job that its gang is called after.
-client::KeyMapper its_gang(const client::Resource& jobs) {
-  return [jobs](const ObjectChange& change, const View&, const KeySink& sink) {
-    const auto tree = json::parse(*change.now.json);
-    if (!tree || json::string_at(*tree, {"spec", "gang", "kind"}) != "PodGroup") return;
-    const api::ObjectName job{change.now.header->name.ns,
-                              std::string(json::string_at(*tree, {"spec", "gang", "name"}))};
-    sink(client::key_of(jobs, job), WorkQueue::Priority::kNormal);
-  };
-}
 
 }  // namespace
 
@@ -48,7 +35,7 @@ Outcome KubeflowController::reconcile(const api::ObjectKey& key, const View& vie
   if (!tree) return {};
   const KubeflowJob job(rules_, object, std::move(*tree));
   if (!job.policy.is_ours) return {};
-  return look_at(job, pods_of(job, view), view);
+  return look_at(job, view);
 }
 
 }  // namespace gangway::jobs

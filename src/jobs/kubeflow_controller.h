@@ -1,4 +1,4 @@
-// KubeflowController: runs the jobs of one kind of kubeflow.org/v1.
+// KubeflowController: runs the jobs of one kind of kubeflow.org/v1. (MPIJobs live the same life: mpi_controller.h.)
 //
 //              ┌─► Suspended: no pods, no Services, no PodGroup ─┐ attempt + 1
 //   Created ───┤◄────────────────────────────────────────────────┘

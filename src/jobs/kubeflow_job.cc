@@ -3,35 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "api/gang.h"
 
 namespace gangway::jobs {
-namespace {
-
-std::optional<WallTime> time_at(const json::Value& job, std::initializer_list<std::string_view> path) {
-  const auto time = parse_rfc3339(json::string_at(job, path));
-  if (!time) return std::nullopt;
-  return *time;
-}
-
-JobRecord read_record(const json::Value& job) {
-  JobRecord record;
-  record.attempt = std::max<std::int64_t>(1, json::integer_at(job, {"status", "gangway", "attempt"}, 1));
-  record.restarts = json::integer_at(job, {"status", "gangway", "restarts"});
-  for (const json::Value& uid : json::array_at(job, {"status", "gangway", "replaced"}))
-    record.replaced.emplace(json::string_at(uid, {}));
-  record.queued_again = time_at(job, {"status", "gangway", "queuedAgainAt"});
-  record.ended_by = json::string_at(job, {"status", "gangway", "endedBy"});
-  record.started = time_at(job, {"status", "startTime"});
-  record.completed = time_at(job, {"status", "completionTime"});
-  for (const auto& [type, counts] : json::map_at(job, {"status", "replicaStatuses"}))
-    record.active += json::integer_at(counts, {"active"});
-  return record;
-}
-
-}  // namespace
 
 KubeflowJob::KubeflowJob(const KubeflowRules& its_rules, api::Version job, json::Value document)
     : rules(its_rules),
@@ -40,9 +17,11 @@ KubeflowJob::KubeflowJob(const KubeflowRules& its_rules, api::Version job, json:
       policy(read_run_policy(tree)),
       replicas(read_replicas(tree, rules.kind)),
       elastic(rules.elasticity(tree, replicas)),
-      record(read_record(tree)),
+      record(read_job_record(tree)),
       is_gang(api::gang_choice(tree).value_or(true)),
-      on_preempt(on_preempt_of(tree)) {}
+      on_preempt(on_preempt_of(tree)),
+      launches_late(json::string_at(tree, {"spec", "launcherCreationPolicy"}) == "WaitForWorkersReady"),
+      launcher_is_worker(json::flag_at(tree, {"spec", "runLauncherAsWorker"})) {}
 
 const ReplicaSpec* KubeflowJob::find(std::string_view type) const {
   const auto found =
@@ -63,14 +42,22 @@ std::int64_t KubeflowJob::total() const {
 }
 
 std::string KubeflowJob::pod_name(const ReplicaSpec& spec, std::int64_t index) const {
-  std::string text = fmt::format("{}-{}-{}", name(), spec.role, index);
-  std::replace(text.begin(), text.end(), '/', '-');
-  return text;
+  return api::replica_name(name(), spec.type, index);
+}
+
+std::vector<std::string> KubeflowJob::pod_names(const ReplicaSpec& spec) const {
+  std::vector<std::string> names;
+  for (std::int64_t index = 0; index < spec.replicas; ++index) names.push_back(pod_name(spec, index));
+  return names;
+}
+
+std::string KubeflowJob::told(const char* words) const {
+  return fmt::format(fmt::runtime(words), rules.kind.kind, ns(), name());
 }
 
 bool KubeflowJob::is_chief(const ReplicaSpec& spec, std::int64_t index) const {
   if (index != 0) return false;
-  for (const std::string_view type : {api::kChief, api::kMaster, api::kWorker})
+  for (const std::string_view type : {api::kLauncher, api::kChief, api::kMaster, api::kWorker})
     if (find(type) != nullptr) return spec.type == type;
   return false;
 }
@@ -85,6 +72,8 @@ GangWish KubeflowJob::gang_wish(std::int64_t succeeded) const {
     wish.maximum = others + std::max(elastic->maximum, workers->replicas);
     wish.minimum = others + std::min(elastic->minimum, workers->replicas);
   }
+  // Who is made when the others are there cannot be waited for.
+  if (launches_late) --wish.minimum;
   if (policy.min_available) wish.minimum = *policy.min_available;
   // Whoever has succeeded does not come back, and the rest must not wait for it.
   wish.minimum = std::max<std::int64_t>(1, wish.minimum - succeeded);
@@ -94,13 +83,27 @@ GangWish KubeflowJob::gang_wish(std::int64_t succeeded) const {
 json::Object replica_labels(const KubeflowJob& job, const ReplicaSpec& spec) {
   return {{api::kJobNameLabel, job.name()},
           {api::kOperatorNameLabel, job.rules.kind.operator_name},
-          {api::kReplicaTypeLabel, spec.role}};
+          {job.rules.kind.role_label, spec.role}};
 }
 
 json::Object replica_labels(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t index) {
   json::Object labels = replica_labels(job, spec);
-  labels[api::kReplicaIndexLabel] = std::to_string(index);
+  // A Launcher has a number only where Workers are counted from it on.
+  if (spec.type != api::kLauncher) {
+    labels[api::kReplicaIndexLabel] = std::to_string(index + (job.launcher_is_worker ? 1 : 0));
+  } else if (job.launcher_is_worker) {
+    labels[api::kReplicaIndexLabel] = "0";
+  }
   return labels;
+}
+
+std::int64_t replica_index(const KubeflowJob& job, const ReplicaSpec& spec, const api::Header& pod) {
+  if (spec.type == api::kLauncher) return 0;
+  const std::string_view text = pod.label(api::kReplicaIndexLabel);
+  std::int64_t number = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) return -1;
+  return number - (job.launcher_is_worker ? 1 : 0);
 }
 
 std::string selector_text(const json::Object& labels) {

@@ -7,16 +7,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/kubeflow.h"
 #include "api/object.h"
-#include "base/time.h"
-#include "client/api_client.h"
+#include "client/action.h"
+#include "client/view.h"
 #include "controllers/owned.h"
+#include "jobs/job_record.h"
 #include "jobs/pod_groups.h"
 #include "jobs/replica_spec.h"
 #include "jobs/run_policy.h"
@@ -24,6 +24,7 @@
 namespace gangway::jobs {
 
 struct KubeflowJob;
+struct ReplicaPod;
 
 // How many Workers an elastic job runs with.
 struct Elasticity {
@@ -37,7 +38,11 @@ struct ReplicaTally {
   std::int64_t succeeded = 0;
   std::int64_t failed = 0;
   std::int64_t replacing = 0;        // of those that failed: to be made again, as their restart policy says
+  std::int64_t evicted = 0;          // of those that failed and are not replaced: a node had no room for them
   bool has_first_succeeded = false;  // the pod of index 0
+  // Of a Launcher that a Job makes: why it has failed, as the Job says it.
+  std::string reason = {};
+  std::string message = {};
 };
 using Tallies = std::map<std::string, ReplicaTally, std::less<>>;  // by type; all types of the job
 
@@ -46,6 +51,14 @@ using Tallies = std::map<std::string, ReplicaTally, std::less<>>;  // by type; a
 struct Finding {
   std::string_view type;
   std::string message;
+  std::string reason = {};  // empty: the kind and the type
+};
+
+// What is told about a job: {0} is its kind, {1} its namespace, {2} its name.
+struct Wording {
+  const char* created = "{0} {2} is created.";
+  const char* suspended = "{0} {2} is suspended.";
+  const char* resumed = "{0} {2} is resumed.";
 };
 
 struct KubeflowRules {
@@ -55,18 +68,16 @@ struct KubeflowRules {
   // Adds to the pod what makes it find the others.
   void (*furnish)(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t index, json::Value& pod);
   std::vector<Finding> (*judge)(const KubeflowJob& job, const Tallies& tallies);
-};
 
-// What the status remembers.
-struct JobRecord {
-  std::int64_t attempt = 1;
-  std::int64_t restarts = 0;
-  std::set<std::string> replaced;  // uids of pods that are counted as restarts
-  std::optional<WallTime> queued_again;
-  std::string ended_by;
-  std::optional<WallTime> started;
-  std::optional<WallTime> completed;
-  std::int64_t active = 0;  // of all types
+  bool has_services = true;   // each pod has one of its name
+  bool fails_by_loss = true;  // a pod that runs and is told to end has failed; otherwise it is just made again
+  // Keeps what the job has beside its pods; false while some of it is not there, and pods have to wait.
+  bool (*keep_belongings)(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view,
+                          std::vector<client::Action>& actions) = nullptr;
+  // Not null: the Launcher's pods are made by this batch/v1 Job, which keeps the job's limits; nothing while it is too
+  // early for it.
+  std::optional<json::Value> (*launcher)(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) = nullptr;
+  Wording wording = {};
 };
 
 struct KubeflowJob {
@@ -81,6 +92,9 @@ struct KubeflowJob {
   JobRecord record;
   bool is_gang = true;
   OnPreempt on_preempt = OnPreempt::kFail;
+  // Of MPIJobs.
+  bool launches_late = false;       // the Launcher is made when the Workers are ready
+  bool launcher_is_worker = false;  // and counted as the first of them
 
   const std::string& name() const { return version.header->name.name; }
   const std::string& ns() const { return version.header->name.ns; }
@@ -90,7 +104,12 @@ struct KubeflowJob {
   std::int64_t total() const;
   // "<job>-worker-0": of the pod, and of the Service that leads to it.
   std::string pod_name(const ReplicaSpec& spec, std::int64_t index) const;
-  // The one that the others cannot do without: the Chief or Master, else the first Worker.
+  std::vector<std::string> pod_names(const ReplicaSpec& spec) const;
+  // Its pods are made by a Job.
+  bool is_by_job(const ReplicaSpec& spec) const { return rules.launcher != nullptr && spec.type == api::kLauncher; }
+  // What is told about it: see Wording.
+  std::string told(const char* words) const;
+  // The one that the others cannot do without: the Launcher, Chief or Master, else the first Worker.
   bool is_chief(const ReplicaSpec& spec, std::int64_t index) const;
   // What its PodGroup should say when so many pods have done their part already.
   GangWish gang_wish(std::int64_t succeeded = 0) const;
@@ -99,6 +118,8 @@ struct KubeflowJob {
 // Labels of all pods of a type, and of one of them.
 json::Object replica_labels(const KubeflowJob& job, const ReplicaSpec& spec);
 json::Object replica_labels(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t index);
+// The index of a pod of the type with such labels; -1 when they do not say it.
+std::int64_t replica_index(const KubeflowJob& job, const ReplicaSpec& spec, const api::Header& pod);
 // As text: "a=b,c=d".
 std::string selector_text(const json::Object& labels);
 

@@ -8,6 +8,7 @@
 
 #include "client/resource.h"
 #include "jobs/kubeflow_status.h"
+#include "jobs/launcher_job.h"
 #include "jobs/preemption.h"
 #include "jobs/replica_objects.h"
 
@@ -29,8 +30,13 @@ constexpr Duration kLastWords = std::chrono::minutes(1);
 
 class Look {
  public:
-  Look(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const View& view)
-      : job_(job), pods_(pods), view_(view), status_(job, view.now()), objects_(job, pods, view) {}
+  Look(const KubeflowJob& job, const View& view)
+      : job_(job),
+        pods_(pods_of(job, view)),
+        launcher_(launcher_of(job, view)),
+        view_(view),
+        status_(job, view.now()),
+        objects_(job, pods_, launcher_, view) {}
 
   Outcome run() {
     if (status_.conditions().is_over()) {
@@ -51,16 +57,22 @@ class Look {
  private:
   std::string_view kind() const { return job_.rules.kind.kind; }
 
+  static LauncherJob launcher_of(const KubeflowJob& job, const View& view) {
+    const ReplicaSpec* spec = job.find(api::kLauncher);
+    if (spec == nullptr || !job.is_by_job(*spec)) return {};
+    return read_launcher_job(view, job.owner(), job.pod_name(*spec, 0));
+  }
+
   // ── not over ──
 
   void begin() {
     if (!status_.conditions().has(kJobCreated)) {
-      status_.set(kJobCreated, fmt::format("{} {} is created.", kind(), job_.name()));
+      status_.set(kJobCreated, job_.told(job_.rules.wording.created));
       for (const ReplicaSpec& spec : job_.replicas) warn_about(spec);
     }
     if (job_.policy.is_suspended) return;
     if (status_.conditions().is_true(kJobSuspended)) {
-      status_.set(kJobSuspended, false, "Resumed", fmt::format("{} {} is resumed.", kind(), job_.name()));
+      status_.set(kJobSuspended, false, "Resumed", job_.told(job_.rules.wording.resumed));
       status_.record.started = view_.now();
     }
     if (!status_.record.started) status_.record.started = view_.now();
@@ -74,7 +86,7 @@ class Look {
   }
 
   void hold() {
-    const std::string message = fmt::format("{} {} is suspended.", kind(), job_.name());
+    const std::string message = job_.told(job_.rules.wording.suspended);
     const bool is_news = !status_.conditions().is_true(kJobSuspended);
     if (status_.conditions().is_true(kJobRunning)) status_.set(kJobRunning, false, "Suspended", message);
     status_.set(kJobSuspended, message);
@@ -111,23 +123,55 @@ class Look {
     status_.count({});
   }
 
+  // Where a pod that goes is just made again it says nothing about the job, but for a Launcher that has failed.
+  bool is_lost(const ReplicaPod& pod) const {
+    if (job_.rules.fails_by_loss || !pod.is_terminating()) return false;
+    return pod.is_running() || (pod.has_failed() && pod.spec->type != api::kLauncher);
+  }
+
   Tallies tally() const {
     Tallies tallies;
     for (const ReplicaSpec& spec : job_.replicas) tallies[spec.type];
     for (const ReplicaPod& pod : pods_) {
-      if (!has_a_part(job_, pod) || is_forgiven(job_, pod, goes_on_without_)) continue;
+      if (!has_a_part(job_, pod) || is_lost(pod) || is_forgiven(job_, pod, goes_on_without_)) continue;
       ReplicaTally& counts = tallies.find(pod.spec->type)->second;
-      if (pod.has_succeeded()) {
+      if (job_.is_by_job(*pod.spec)) {
+        // How a Launcher ends, its Job says.
+        if (pod.is_running()) ++counts.active;
+      } else if (pod.has_succeeded()) {
         ++counts.succeeded;
         counts.has_first_succeeded = counts.has_first_succeeded || pod.index == 0;
       } else if (pod.has_failed() || (pod.is_running() && pod.is_terminating())) {
         ++counts.failed;
-        if (pod.has_failed() && status_.record.replaced.contains(pod.header().uid)) ++counts.replacing;
+        if (pod.has_failed() && status_.record.replaced.contains(pod.header().uid)) {
+          ++counts.replacing;
+        } else if (pod.is_evicted()) {
+          ++counts.evicted;
+        }
       } else if (pod.is_running()) {
         ++counts.active;
       }
     }
+    if (launcher_.object && launcher_.attempt == job_.record.attempt)
+      tally_launcher(tallies[std::string(api::kLauncher)]);
     return tallies;
+  }
+
+  void tally_launcher(ReplicaTally& counts) const {
+    counts.succeeded = launcher_.has_succeeded ? 1 : 0;
+    counts.failed = launcher_.has_failed ? 1 : 0;
+    counts.reason = launcher_.reason;
+    counts.message = launcher_.message;
+    if (!launcher_.has_failed || launcher_.reason != kBackoffLimit) return;
+    // What is to be known of the last try is said with it.
+    const ReplicaPod* last = nullptr;
+    for (const ReplicaPod& pod : pods_)
+      if (has_a_part(job_, pod) && job_.is_by_job(*pod.spec) && pod.has_failed() &&
+          (last == nullptr || last->header().created <= pod.header().created))
+        last = &pod;
+    if (last == nullptr) return;
+    if (!last->facts->reason.empty()) counts.reason += "/" + last->facts->reason;
+    if (!last->facts->message.empty()) counts.message += ": " + last->facts->message;
   }
 
   // Pods that are to be replaced are counted once, before they are deleted; those that have gone are forgotten.
@@ -137,6 +181,7 @@ class Look {
     std::erase_if(status_.record.replaced, [&](const std::string& uid) { return !there.contains(uid); });
     for (const ReplicaPod& pod : pods_) {
       if (!has_a_part(job_, pod) || status_.record.replaced.contains(pod.header().uid)) continue;
+      if (job_.is_by_job(*pod.spec) || is_lost(pod)) continue;
       if (pod.has_failed()) {
         take_failure(pod);
       } else if (pod.is_running() && pod.is_terminating() && !pod.is_preempted() &&
@@ -173,6 +218,7 @@ class Look {
   }
 
   void check_limits() {
+    if (job_.rules.launcher != nullptr) return;  // they are its Job's
     if (const auto& limit = job_.policy.backoff_limit; limit && restarts() >= std::max<std::int64_t>(1, *limit))
       return fail_by(kBackoffLimit, "it has reached the specified backoff limit");
     if (!job_.policy.deadline) return;
@@ -197,14 +243,21 @@ class Look {
   }
 
   void judge(const Tallies& tallies) {
-    for (const Finding& finding : job_.rules.judge(job_, tallies)) status_.set(finding.type, finding.message);
+    for (const Finding& finding : job_.rules.judge(job_, tallies)) {
+      if (finding.reason.empty()) {
+        status_.set(finding.type, finding.message);
+      } else {
+        status_.set_because(finding.type, finding.reason, finding.message);
+      }
+    }
   }
 
   void end() {
-    if (status_.conditions().is_true(kJobFailed) && status_.record.ended_by.empty() &&
+    // Workers that only sleep do not end by themselves.
+    if (job_.rules.fails_by_loss && status_.conditions().is_true(kJobFailed) && status_.record.ended_by.empty() &&
         was_preempted(job_, pods_, view_, view_.now() - kLastWords))
       status_.record.ended_by = kPreempted;
-    status_.end();
+    status_.end(launcher_.ended);
   }
 
   // ── over ──
@@ -233,7 +286,8 @@ class Look {
   }
 
   const KubeflowJob& job_;
-  const std::vector<ReplicaPod>& pods_;
+  const std::vector<ReplicaPod> pods_;
+  const LauncherJob launcher_;
   const View& view_;
   KubeflowStatus status_;
   ReplicaObjects objects_;
@@ -243,8 +297,8 @@ class Look {
 
 }  // namespace
 
-Outcome look_at(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const View& view) {
-  return Look(job, pods, view).run();
+Outcome look_at(const KubeflowJob& job, const View& view) {
+  return Look(job, view).run();
 }
 
 }  // namespace gangway::jobs

@@ -4,34 +4,38 @@
 
 namespace gangway::jobs {
 
-std::string mpi_hostfile(const MpiJob& job) {
+std::string mpi_hostfile(const std::vector<std::string>& hosts, std::int64_t slots, HostForm form) {
   std::string text;
-  for (std::int64_t index = 0; index < job.workers.count; ++index)
-    text += fmt::format("{} slots={}\n", job.worker_name(index), job.workers.slots);
+  for (const std::string& host : hosts)
+    text += fmt::format("{}{}{}\n", host, form == HostForm::kSlots ? " slots=" : ":", slots);
   return text;
 }
 
-std::string mpi_discover_hosts(const MpiJob& job, const std::vector<std::string>& running) {
+std::string mpi_discover_hosts(const std::vector<std::string>& running, std::optional<std::int64_t> slots) {
   std::string text = "#!/bin/sh\n";
-  for (const std::string& worker : running) text += fmt::format("echo {}:{}\n", worker, job.workers.slots);
+  for (const std::string& host : running)
+    text += slots ? fmt::format("echo {}:{}\n", host, *slots) : fmt::format("echo {}\n", host);
   return text;
 }
 
-std::string mpi_remote_start() {
-  // Containers of our nodes have a program for it. On others an image brings kubectl, or has it put where the delivery
-  // container of other operators puts it.
-  return "#!/bin/sh\n"
-         "worker=$1\n"
-         "shift\n"
-         "if [ -x /dev/gangway-exec ]; then\n"
-         "  exec /dev/gangway-exec \"$worker\" -- /bin/sh -c \"$*\"\n"
-         "fi\n"
-         "if [ -x /opt/kube/kubectl ]; then\n"
-         "  kubectl=/opt/kube/kubectl\n"
-         "else\n"
-         "  kubectl=kubectl\n"
-         "fi\n"
-         "exec \"$kubectl\" exec \"$worker\" -- /bin/sh -c \"$*\"\n";
+std::string mpi_remote_start(std::string_view container) {
+  // Containers of our nodes have a program for it, which waits for a worker that has not started yet. On others an
+  // image brings kubectl, or has it put where the delivery container of other operators puts it.
+  const std::string where = container.empty() ? "" : fmt::format("-c {} ", container);
+  return fmt::format(
+      "#!/bin/sh\n"
+      "worker=$1\n"
+      "shift\n"
+      "if [ -x /dev/gangway-exec ]; then\n"
+      "  exec /dev/gangway-exec -w 300 {0}\"$worker\" -- /bin/sh -c \"$*\"\n"
+      "fi\n"
+      "if [ -x /opt/kube/kubectl ]; then\n"
+      "  kubectl=/opt/kube/kubectl\n"
+      "else\n"
+      "  kubectl=kubectl\n"
+      "fi\n"
+      "exec \"$kubectl\" exec {0}\"$worker\" -- /bin/sh -c \"$*\"\n",
+      where);
 }
 
 }  // namespace gangway::jobs

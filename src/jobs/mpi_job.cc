@@ -10,21 +10,6 @@
 namespace gangway::jobs {
 namespace {
 
-std::optional<WallTime> time_at(const json::Value& job, std::initializer_list<std::string_view> path) {
-  const auto time = parse_rfc3339(json::string_at(job, path));
-  if (!time) return std::nullopt;
-  return *time;
-}
-
-MpiRecord read_record(const json::Value& job) {
-  MpiRecord record;
-  record.attempt = std::max<std::int64_t>(1, json::integer_at(job, {"status", "gangway", "attempt"}, 1));
-  record.queued_again = time_at(job, {"status", "gangway", "queuedAgainAt"});
-  record.started = time_at(job, {"status", "startTime"});
-  record.completed = time_at(job, {"status", "completionTime"});
-  return record;
-}
-
 // A whole quantity, written as a number or as text.
 std::int64_t whole_quantity(const json::Value& value) {
   if (!value.is_string()) return json::integer_at(value, {});
@@ -59,7 +44,7 @@ void spread(std::int64_t total, std::int64_t most_per_worker, MpiWorkers& worker
 }  // namespace
 
 const client::Resource& mpi_jobs() {
-  static const client::Resource kResource{"kubeflow.org", "v1alpha1", "mpijobs"};
+  static const client::Resource kResource{"kubeflow.org", "v1", "mpijobs"};
   return kResource;
 }
 
@@ -87,7 +72,7 @@ MpiJob::MpiJob(api::Version job, json::Value document)
       tree(std::move(document)),
       workers(read_mpi_workers(tree)),
       policy(read_run_policy(tree)),
-      record(read_record(tree)),
+      record(read_job_record(tree)),
       is_gang(api::gang_choice(tree).value_or(true)),
       on_preempt(on_preempt_of(tree)) {
   const json::Value* clean = api::run_policy_field(tree, "cleanPodPolicy");
@@ -98,6 +83,13 @@ const json::Value& MpiJob::pod_template() const {
   static const json::Value kNone = json::Object();
   const json::Value* given = json::find(tree, {"spec", "template"});
   return given != nullptr && given->is_object() ? *given : kNone;
+}
+
+std::vector<std::string> MpiJob::worker_names() const {
+  std::vector<std::string> names;
+  for (std::int64_t index = 0; index < workers.count; ++index)
+    names.push_back(worker_set_name() + "-" + std::to_string(index));
+  return names;
 }
 
 GangWish MpiJob::gang_wish() const {

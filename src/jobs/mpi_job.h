@@ -6,14 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/object.h"
-#include "base/time.h"
 #include "client/api_client.h"
 #include "controllers/owned.h"
+#include "jobs/job_record.h"
+#include "jobs/mpi_access.h"
 #include "jobs/pod_groups.h"
 #include "jobs/run_policy.h"
 #include "json/value.h"
@@ -21,15 +22,8 @@
 namespace gangway::jobs {
 
 inline constexpr std::string_view kMpiKind = "MPIJob";
+// All of them, whatever their generation: it is one resource.
 const client::Resource& mpi_jobs();
-
-// What the status remembers.
-struct MpiRecord {
-  std::int64_t attempt = 1;
-  std::optional<WallTime> queued_again;
-  std::optional<WallTime> started;
-  std::optional<WallTime> completed;
-};
 
 // The workers: how many, and what one of them has of the resource that they are counted by.
 struct MpiWorkers {
@@ -49,7 +43,7 @@ struct MpiJob {
   MpiWorkers workers;
   RunPolicy policy;
   bool keeps_workers = false;  // when it has finished
-  MpiRecord record;
+  JobRecord record;
   bool is_gang = true;
   OnPreempt on_preempt = OnPreempt::kFail;
 
@@ -58,11 +52,10 @@ struct MpiJob {
   controllers::Owner owner() const { return {mpi_jobs(), std::string(kMpiKind), version}; }
   const json::Value& pod_template() const;
 
-  std::string config_name() const { return name() + "-config"; }
   // Of the Job, and of what its pod is allowed by.
-  std::string launcher_name() const { return name() + "-launcher"; }
+  std::string launcher_name() const { return mpi_launcher_name(name()); }
   std::string worker_set_name() const { return name() + "-worker"; }
-  std::string worker_name(std::int64_t index) const { return worker_set_name() + "-" + std::to_string(index); }
+  std::vector<std::string> worker_names() const;
   // The workers alone: the launcher is made later.
   GangWish gang_wish() const;
 };

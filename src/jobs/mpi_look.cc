@@ -5,8 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "api/owner.h"
 #include "client/resource.h"
+#include "jobs/belongings.h"
+#include "jobs/mpi_access.h"
 #include "jobs/mpi_objects.h"
 #include "jobs/mpi_state.h"
 #include "jobs/mpi_status.h"
@@ -16,30 +17,18 @@
 namespace gangway::jobs {
 namespace {
 
-using client::Create;
 using client::Delete;
-using client::Emit;
-using client::EventType;
 using client::Outcome;
 using client::Patch;
 using client::View;
 using client::resources::kConfigMaps;
 using client::resources::kJobs;
-using client::resources::kServiceAccounts;
 using client::resources::kStatefulSets;
-
-// Whether `present` has all that `wanted` has: somebody may have added to it.
-bool has_all(const json::Value* present, const json::Value& wanted) {
-  if (present == nullptr) return false;
-  if (!wanted.is_object() || !present->is_object()) return json::equal(*present, wanted);
-  for (const auto& [key, value] : wanted.get_object())
-    if (!has_all(present->get_object().if_contains(key), value)) return false;
-  return true;
-}
 
 class Look {
  public:
-  Look(const MpiJob& job, const View& view) : job_(job), view_(view), state_(job, view), status_(job, view.now()) {}
+  Look(const MpiJob& job, const View& view)
+      : job_(job), view_(view), owner_(job.owner()), state_(job, view), status_(job, view.now()) {}
 
   Outcome run() {
     if (status_.conditions().is_over()) {
@@ -76,7 +65,7 @@ class Look {
     if (status_.conditions().is_true(kJobRunning)) status_.set(kJobRunning, false, "Suspended", message);
     status_.set(kJobSuspended, message);
     remove(kStatefulSets, state_.worker_set);
-    remove(kJobs, state_.launcher);
+    remove(kJobs, state_.launcher.object);
     drop_group();
   }
 
@@ -89,13 +78,15 @@ class Look {
 
   void go_on() {
     if (const auto by = displaced_by()) return queue_again(*by);
-    if (state_.launcher && state_.launcher_attempt == job_.record.attempt) judge();
+    if (has_launcher()) judge();
     if (status_.conditions().is_over()) return;
     keep_group();
-    keep_files();
-    keep_pods();
+    keep_pods(keep_belongings());
     status_.workers = state_.ready_workers;
   }
+
+  // Of the present attempt.
+  bool has_launcher() const { return state_.launcher.object && state_.launcher.attempt == job_.record.attempt; }
 
   // Set when the job has to be queued again: who took its room, or nothing where that is not known.
   std::optional<std::string> displaced_by() const {
@@ -105,8 +96,7 @@ class Look {
     if (!state_.preempted_pod.empty()) return by ? *by : preemptor_of(view_, state_.preempted_pod).value_or("");
     // Its pods may have gone, and others come for them, before anybody looked.
     const bool is_hurt = state_.set_attempt == job_.record.attempt &&
-                         (state_.ready_workers < job_.workers.count ||
-                          (state_.launcher_attempt == job_.record.attempt && state_.has_failed));
+                         (state_.ready_workers < job_.workers.count || (has_launcher() && state_.launcher.has_failed));
     return by && is_hurt ? by : std::nullopt;
   }
 
@@ -121,73 +111,56 @@ class Look {
 
   // What the launcher does is what the job does.
   void judge() {
-    if (state_.launcher_started && !status_.record.started) status_.record.started = state_.launcher_started;
-    if (state_.has_succeeded || state_.has_failed) {
-      status_.launcher = state_.has_succeeded ? "Succeeded" : "Failed";
-      status_.record.completed = state_.launcher_ended.value_or(view_.now());
-    } else if (state_.is_active) {
+    const LauncherJob& launcher = state_.launcher;
+    if (launcher.started && !status_.record.started) status_.record.started = launcher.started;
+    if (launcher.has_succeeded || launcher.has_failed) {
+      status_.launcher = launcher.has_succeeded ? "Succeeded" : "Failed";
+      status_.record.completed = launcher.ended.value_or(view_.now());
+    } else if (launcher.is_active) {
       status_.launcher = "Active";
     }
-    if (state_.has_succeeded) {
+    if (launcher.has_succeeded) {
       status_.set(kJobSucceeded, fmt::format("MPIJob {} is successfully completed.", job_.name()));
-    } else if (state_.has_failed) {
+    } else if (launcher.has_failed) {
       status_.set(kJobFailed,
-                  fmt::format("MPIJob {} has failed because its launcher has: {}", job_.name(), state_.failure));
-    } else if (state_.is_launched) {
+                  fmt::format("MPIJob {} has failed because its launcher has: {}", job_.name(), launcher.message));
+    } else if (launcher.is_launched) {
       status_.set(kJobRunning, fmt::format("MPIJob {} is running.", job_.name()));
     }
   }
 
   void keep_group() {
     if (!job_.is_gang) return drop_group();
-    if (auto action = keep_pod_group(view_, job_.owner(), job_.tree, job_.gang_wish())) act(std::move(*action));
+    if (auto action = keep_pod_group(view_, owner_, job_.tree, job_.gang_wish())) act(std::move(*action));
   }
 
   void drop_group() {
-    for (client::Action& action : drop_pod_group(view_, job_.owner())) act(std::move(action));
+    for (client::Action& action : drop_pod_group(view_, owner_)) act(std::move(action));
   }
 
-  void keep_files() {
-    keep(kConfigMaps, job_.config_name(), mpi_config_map(job_, state_.running_workers), "data");
-    if (mpi_launcher_account(job_) == job_.launcher_name())
-      keep(kServiceAccounts, job_.launcher_name(), mpi_service_account(job_), "");
-    keep(kRoles, job_.launcher_name(), mpi_role(job_), "rules");
-    // Nobody may bind a Role that is not there: what it allows is looked at.
-    if (view_.get(kRoles, {job_.ns(), job_.launcher_name()}))
-      keep(kRoleBindings, job_.launcher_name(), mpi_role_binding(job_), "subjects");
-  }
-
-  // What makes the object, or its `part`, as it should be.
-  void keep(const client::Resource& resource, const std::string& name, json::Value wanted, std::string_view part) {
-    const api::Version present = view_.get(resource, {job_.ns(), name});
-    if (!present) return create(resource, std::move(wanted));
-    if (part.empty() || present.header->deleting_since || !api::is_owned_by(*present.header, job_.version.header->uid))
-      return;
-    const auto tree = json::parse(*present.json);
-    const json::Value& should = wanted.as_object().at(part);
-    if (!tree || has_all(json::find(*tree, {part}), should)) return;
-    act(Patch{client::target_of(resource, present), json::Object{{part, should}}});
+  // True when all of it is there.
+  bool keep_belongings() {
+    Belongings belongings(owner_, view_, outcome_.allowed_now);
+    belongings.keep(kConfigMaps, mpi_config_map(owner_, mpi_texts(job_, state_.running_workers)), "data");
+    keep_mpi_account(belongings, owner_, mpi_launcher_account(owner_, job_.pod_template()), job_.worker_names());
+    return belongings.are_there();
   }
 
   void create(const client::Resource& resource, json::Value body) {
-    const std::string what = fmt::format("Error creating {} {}: ", json::string_at(body, {"kind"}),
-                                         json::string_at(body, {"metadata", "name"}));
-    Create action{resource, job_.ns(), std::move(body), job_.version.header->uid};
-    action.announce.failed = Emit{job_.owner().subject(), EventType::kWarning, "FailedCreate", what};
-    act(std::move(action));
+    Belongings(owner_, view_, outcome_.allowed_now).create(resource, std::move(body));
   }
 
   // What is of an earlier attempt goes; while it is there, nothing of the present one is made. So a gang that is queued
   // again comes back as one.
-  void keep_pods() {
+  void keep_pods(bool are_belongings_there) {
     const bool has_old_set = state_.worker_set && state_.set_attempt != job_.record.attempt;
-    const bool has_old_launcher = state_.launcher && state_.launcher_attempt != job_.record.attempt;
+    const bool has_old_launcher = state_.launcher.object && !has_launcher();
     if (has_old_set) remove(kStatefulSets, state_.worker_set);
-    if (has_old_launcher) remove(kJobs, state_.launcher);
+    if (has_old_launcher) remove(kJobs, state_.launcher.object);
     if (has_old_set || has_old_launcher) return;
     if (!state_.worker_set) return create(kStatefulSets, mpi_worker_set(job_));
     resize_workers(job_.workers.count);
-    if (state_.launcher || !view_.get(kRoleBindings, {job_.ns(), job_.launcher_name()})) return;
+    if (state_.launcher.object || !are_belongings_there) return;
     if (state_.ready_workers >= job_.workers.count && state_.set_size == job_.workers.count)
       create(kJobs, mpi_launcher_job(job_));
   }
@@ -198,10 +171,8 @@ class Look {
               json::Object{{"spec", json::Object{{"replicas", count}}}}});
   }
 
-  // With all of its pods: it is gone when they are.
   void remove(const client::Resource& resource, const api::Version& object) {
-    if (!object || object.header->deleting_since) return;
-    act(Delete{client::target_by_uid(resource, object), client::Propagation::kForeground});
+    if (auto action = remove_whole(resource, object)) act(std::move(*action));
   }
 
   // ── over ──
@@ -220,6 +191,7 @@ class Look {
 
   const MpiJob& job_;
   const View& view_;
+  const controllers::Owner owner_;
   const MpiState state_;
   MpiStatus status_;
   Outcome outcome_;

@@ -52,7 +52,8 @@ TEST(MpiWorkersTest, AreReadInAllTheirForms) {
 }
 
 TEST(MpiObjectsTest, FilesNameTheWorkers) {
-  const json::Value map = mpi_config_map(a_mpi_job(R"({"replicas":2})"), {"j-worker-1"});
+  const MpiJob job = a_mpi_job(R"({"replicas":2})");
+  const json::Value map = mpi_config_map(job.owner(), mpi_texts(job, {"j-worker-1"}));
   EXPECT_EQ(json::string_at(map, {"metadata", "name"}), "j-config");
   EXPECT_EQ(json::string_at(map, {"data", "hostfile"}), "j-worker-0 slots=2\nj-worker-1 slots=2\n");
   EXPECT_EQ(json::string_at(map, {"data", "discover_hosts.sh"}), "#!/bin/sh\necho j-worker-1:2\n");
@@ -121,7 +122,8 @@ TEST(MpiObjectsTest, TheLauncherMayBeToldApart) {
 }
 
 TEST(MpiObjectsTest, TheLauncherMayReachItsWorkersAndNobodyElse) {
-  const json::Value role = mpi_role(a_mpi_job(R"({"replicas":2})"));
+  const MpiJob job = a_mpi_job(R"({"replicas":2})");
+  const json::Value role = mpi_role(job.owner(), job.worker_names());
   const json::Array& rules = json::array_at(role, {"rules"});
   ASSERT_EQ(rules.size(), 2U);
   EXPECT_EQ(json::serialize(*json::find(rules[1], {"resourceNames"})), R"(["j-worker-0","j-worker-1"])");

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/view.h"
+#include "jobs/launcher_job.h"
 #include "jobs/mpi_job.h"
 
 namespace gangway::jobs {
@@ -23,15 +23,7 @@ struct MpiState {
   std::int64_t ready_workers = 0;  // of the present attempt
   std::vector<std::string> running_workers;
 
-  api::Version launcher;  // the Job; null: there is none
-  std::int64_t launcher_attempt = 0;
-  bool is_launched = false;  // its pod runs
-  bool is_active = false;    // its pod is there
-  bool has_succeeded = false;
-  bool has_failed = false;
-  std::string failure;  // as the Job says it
-  std::optional<WallTime> launcher_started;
-  std::optional<WallTime> launcher_ended;
+  LauncherJob launcher;
 
   std::string preempted_pod;  // uid of one of the present attempt that has not gone yet
 };

@@ -1,4 +1,4 @@
-// An MPIJob as a Trainable. Pure.
+// An MPIJob of any generation as a Trainable. Pure.
 #pragma once
 
 #include <vector>

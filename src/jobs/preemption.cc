@@ -84,6 +84,16 @@ std::optional<std::string> preemptor_of(const client::View& view, const std::str
   return std::nullopt;
 }
 
+client::KeyMapper its_gang(const client::Resource& jobs) {
+  return [jobs](const client::ObjectChange& change, const client::View&, const client::KeySink& sink) {
+    const auto tree = json::parse(*change.now.json);
+    if (!tree || json::string_at(*tree, {"spec", "gang", "kind"}) != "PodGroup") return;
+    const api::ObjectName job{change.now.header->name.ns,
+                              std::string(json::string_at(*tree, {"spec", "gang", "name"}))};
+    sink(client::key_of(jobs, job), client::WorkQueue::Priority::kNormal);
+  };
+}
+
 bool goes_on_without_lost(const KubeflowJob& job, const std::vector<ReplicaPod>& pods) {
   const GangWish wish = job.gang_wish();
   if (!job.is_gang || !wish.is_elastic()) return false;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "client/reconciler.h"
 #include "client/view.h"
 #include "jobs/replica_pods.h"
 
@@ -28,6 +29,9 @@ std::optional<std::string> last_preemptor(const client::View& view, const api::O
 // Who was promised the room of the pod with this uid, as "namespace/name". A gang of one pod has no record of its own
 // to be asked, but its preemptor's grant names its victims. Looks through all grants.
 std::optional<std::string> preemptor_of(const client::View& view, const std::string& uid);
+
+// An Allotment concerns the job of `jobs` that its gang is called after.
+client::KeyMapper its_gang(const client::Resource& jobs);
 
 // The job runs on although these pods of it go.
 bool goes_on_without_lost(const KubeflowJob& job, const std::vector<ReplicaPod>& pods);

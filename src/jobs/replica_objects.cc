@@ -5,6 +5,7 @@
 
 #include "api/owner.h"
 #include "client/resource.h"
+#include "jobs/belongings.h"
 
 namespace gangway::jobs {
 namespace {
@@ -13,6 +14,7 @@ using client::Create;
 using client::Delete;
 using client::Emit;
 using client::EventType;
+using client::resources::kJobs;
 using client::resources::kPodGroups;
 using client::resources::kPods;
 using client::resources::kServices;
@@ -40,17 +42,21 @@ client::Announcement announcement(const KubeflowJob& job, const char* done, cons
 
 }  // namespace
 
-ReplicaObjects::ReplicaObjects(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view)
-    : job_(job), pods_(pods), view_(view), creations_left_(creations_allowed(view)) {
+ReplicaObjects::ReplicaObjects(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const LauncherJob& launcher,
+                               const client::View& view)
+    : job_(job), pods_(pods), launcher_(launcher), view_(view), creations_left_(creations_allowed(view)) {
+  if (!job.rules.has_services) return;
   view.objects(kServices).for_each_owned_by(job.version.header->uid, [&](const api::Version& service) {
     if (api::is_controlled_by(*service.header, job.version.header->uid)) services_.push_back(service);
   });
 }
 
 void ReplicaObjects::keep(std::int64_t succeeded) {
-  keep_services();
+  if (job_.rules.has_services) keep_services();
+  const bool has_all =
+      job_.rules.keep_belongings == nullptr || job_.rules.keep_belongings(job_, pods_, view_, actions_);
   // Pods that come before their group would be told that it is missing.
-  if (!job_.is_gang || view_.get(kPodGroups, job_.version.header->name)) keep_pods();
+  if (has_all && (!job_.is_gang || view_.get(kPodGroups, job_.version.header->name))) keep_pods();
   if (!job_.is_gang) return drop_group();
   if (auto action = keep_pod_group(view_, job_.owner(), job_.tree, job_.gang_wish(succeeded)))
     actions_.push_back(std::move(*action));
@@ -58,16 +64,34 @@ void ReplicaObjects::keep(std::int64_t succeeded) {
 
 void ReplicaObjects::keep_pods() {
   std::set<std::string> taken;
-  bool has_old = false;
+  bool has_old = launcher_.object && launcher_.attempt != job_.record.attempt;
   for (const ReplicaPod& pod : pods_) {
     taken.insert(pod.header().name.name);
     has_old = has_old || pod.facts->attempt != job_.record.attempt;
     if (!has_a_part(job_, pod) || job_.record.replaced.contains(pod.header().uid)) remove(pod);
   }
-  if (has_old) return;
-  for (const ReplicaSpec& spec : job_.replicas)
+  if (has_old) {
+    if (launcher_.attempt != job_.record.attempt) remove_launcher();
+    return;
+  }
+  for (const ReplicaSpec& spec : job_.replicas) {
+    if (job_.is_by_job(spec)) {
+      keep_launcher();
+      continue;
+    }
     for (std::int64_t index = 0; index < spec.replicas; ++index)
       if (!taken.contains(job_.pod_name(spec, index)) && may_create()) create_pod(spec, index);
+  }
+}
+
+void ReplicaObjects::keep_launcher() {
+  if (launcher_.object) return;
+  if (auto body = job_.rules.launcher(job_, pods_))
+    Belongings(job_.owner(), view_, actions_).create(kJobs, std::move(*body));
+}
+
+void ReplicaObjects::remove_launcher() {
+  if (auto action = remove_whole(kJobs, launcher_.object)) actions_.push_back(std::move(*action));
 }
 
 void ReplicaObjects::keep_services() {
@@ -91,25 +115,25 @@ void ReplicaObjects::keep_services() {
 }
 
 void ReplicaObjects::remove_all() {
-  for (const ReplicaPod& pod : pods_) remove(pod);
-  for (const api::Version& service : services_) remove_service(service);
-  drop_group();
+  clean_up(CleanPods::kAll, false);
+  remove_launcher();
 }
 
 void ReplicaObjects::clean_up(CleanPods which, bool keeps_running) {
-  if (which == CleanPods::kAll) return remove_all();
-  if (which == CleanPods::kRunning) {
-    std::set<std::string> kept;
-    for (const ReplicaPod& pod : pods_) {
-      if (pod.has_ended() || (keeps_running && pod.is_running() && !pod.is_terminating())) {
-        kept.insert(pod.header().name.name);
-      } else {
-        remove(pod);
-      }
+  const auto stays = [&](const ReplicaPod& pod) {
+    if (which != CleanPods::kRunning) return which == CleanPods::kNone;
+    return pod.has_ended() || (keeps_running && pod.is_running() && !pod.is_terminating());
+  };
+  std::set<std::string> kept;
+  for (const ReplicaPod& pod : pods_) {
+    if (stays(pod)) {
+      kept.insert(pod.header().name.name);
+    } else {
+      remove(pod);
     }
-    for (const api::Version& service : services_)
-      if (!kept.contains(service.header->name.name)) remove_service(service);
   }
+  for (const api::Version& service : services_)
+    if (which != CleanPods::kNone && !kept.contains(service.header->name.name)) remove_service(service);
   drop_group();
 }
 
@@ -126,7 +150,9 @@ void ReplicaObjects::create_pod(const ReplicaSpec& spec, std::int64_t index) {
 }
 
 void ReplicaObjects::remove(const ReplicaPod& pod) {
-  if (pod.is_terminating() || actions_.size() >= kMostAtOnce) return;
+  // Its Job decides about a pod of the Launcher.
+  const bool is_by_job = !api::is_controlled_by(pod.header(), job_.version.header->uid);
+  if (is_by_job || pod.is_terminating() || actions_.size() >= kMostAtOnce) return;
   Delete action{client::target_by_uid(kPods, pod.version)};
   action.announce = announcement(job_, "Deleted", "Delete", "Pod", pod.header().name.name);
   actions_.emplace_back(std::move(action));

@@ -1,26 +1,19 @@
 #include "jobs/replica_pods.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "api/conditions.h"
 #include "api/gang.h"
 #include "api/owner.h"
 #include "client/resource.h"
+#include "jobs/launcher_job.h"
 #include "jobs/pod_environment.h"
 
 namespace gangway::jobs {
 namespace {
 
 using client::resources::kPods;
-
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 void read_containers(const json::Value& pod, ReplicaPodFacts& facts) {
   for (const char* list : {"containerStatuses", "initContainerStatuses"}) {
@@ -34,6 +27,7 @@ void read_containers(const json::Value& pod, ReplicaPodFacts& facts) {
 }
 
 void add_port(const KubeflowJob& job, json::Value& pod) {
+  if (job.rules.kind.port_name.empty()) return;
   json::Value* spec = json::find(pod, {"spec"});
   json::Value* container = spec == nullptr ? nullptr : main_container(*spec, job.rules.kind);
   if (container == nullptr || !container->is_object()) return;
@@ -50,7 +44,8 @@ void add_port(const KubeflowJob& job, json::Value& pod) {
 void add_labels(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t index, json::Value& pod) {
   json::Object& labels = json::object_at(pod, {"metadata", "labels"});
   for (const auto& [key, value] : replica_labels(job, spec, index)) labels[key] = value;
-  if (job.is_chief(spec, index)) labels[api::kJobRoleLabel] = "master";
+  if (job.is_chief(spec, index) && job.rules.kind.role_label != api::kJobRoleLabel)
+    labels[api::kJobRoleLabel] = "master";
   if (job.is_gang) labels[api::kPodGroupLabel] = job.name();
 }
 
@@ -69,8 +64,12 @@ ReplicaPodFacts read_replica_pod(const api::Version& version) {
   ReplicaPodFacts facts;
   const auto tree = json::parse(*version.json);
   if (!tree) return facts;
-  facts.phase = controllers::read_pod(version).phase;
-  facts.attempt = number_in(json::string_at(*tree, {"metadata", "annotations", api::kAttempt})).value_or(1);
+  const controllers::PodFacts pod = controllers::read_pod(version);
+  facts.phase = pod.phase;
+  facts.is_ready = pod.ready;
+  facts.reason = json::string_at(*tree, {"status", "reason"});
+  facts.message = json::string_at(*tree, {"status", "message"});
+  facts.attempt = attempt_of(*tree);
   if (const json::Object* condition = api::find_condition(*tree, "DisruptionTarget")) {
     const json::Value disruption(*condition);
     facts.is_disrupted = json::string_at(disruption, {"status"}) == "True" &&
@@ -83,14 +82,37 @@ ReplicaPodFacts read_replica_pod(const api::Version& version) {
 std::vector<ReplicaPod> pods_of(const KubeflowJob& job, const client::View& view) {
   std::vector<ReplicaPod> pods;
   const client::ObjectCache& cache = view.objects(kPods);
-  cache.for_each_owned_by(job.version.header->uid, [&](const api::Version& version) {
-    if (!api::is_controlled_by(*version.header, job.version.header->uid)) return;
-    ReplicaPod pod{version, cache.facts(version, read_replica_pod)};
-    pod.spec = job.find_role(version.header->label(api::kReplicaTypeLabel));
-    pod.index = number_in(version.header->label(api::kReplicaIndexLabel)).value_or(-1);
-    pods.push_back(std::move(pod));
-  });
+  const auto add_pods_of = [&](const std::string& uid) {
+    cache.for_each_owned_by(uid, [&](const api::Version& version) {
+      if (!api::is_controlled_by(*version.header, uid)) return;
+      ReplicaPod pod{version, cache.facts(version, read_replica_pod)};
+      pod.spec = job.find_role(version.header->label(job.rules.kind.role_label));
+      if (pod.spec != nullptr) pod.index = replica_index(job, *pod.spec, *version.header);
+      pods.push_back(std::move(pod));
+    });
+  };
+  add_pods_of(job.version.header->uid);
+  const ReplicaSpec* launcher = job.find(api::kLauncher);
+  if (launcher == nullptr || !job.is_by_job(*launcher)) return pods;
+  const LauncherJob maker = read_launcher_job(view, job.owner(), job.pod_name(*launcher, 0));
+  if (maker.object) add_pods_of(maker.object.header->uid);
   return pods;
+}
+
+std::vector<std::string> running_pods(const KubeflowJob& job, const std::vector<ReplicaPod>& pods,
+                                      std::string_view type) {
+  std::vector<std::string> names;
+  for (const ReplicaPod& pod : pods)
+    if (has_a_part(job, pod) && pod.spec->type == type && pod.is_running() && !pod.is_terminating())
+      names.push_back(pod.header().name.name);
+  return names;
+}
+
+bool are_all_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec) {
+  return spec.replicas <= std::count_if(pods.begin(), pods.end(), [&](const ReplicaPod& pod) {
+           return has_a_part(job, pod) && pod.spec == &spec && pod.is_running() && pod.facts->is_ready &&
+                  !pod.is_terminating();
+         });
 }
 
 bool has_a_part(const KubeflowJob& job, const ReplicaPod& pod) {

@@ -1,4 +1,4 @@
-// The pods of a job of kubeflow.org/v1: what is read off them, how they are counted and what new ones look like, with
+// The pods of a job of Kubeflow's: what is read off them, how they are counted and what new ones look like, with
 // the Service that leads to each. Pure.
 //
 // A pod belongs to the attempt that it says. Pods of earlier attempts count for nothing: they only have to go before
@@ -23,6 +23,9 @@ struct ReplicaPodFacts {
   controllers::PodPhase phase = controllers::PodPhase::kPending;
   std::int64_t restarts = 0;  // of all its containers, init containers included
   std::int64_t attempt = 1;
+  bool is_ready = false;
+  std::string reason;  // of the pod as a whole: "Evicted"
+  std::string message;
   bool is_disrupted = false;  // somebody of higher priority has been promised its room
   struct Exit {
     std::string container;
@@ -46,11 +49,18 @@ struct ReplicaPod {
   bool has_ended() const { return has_failed() || has_succeeded(); }
   // It goes, and its place is somebody else's.
   bool is_preempted() const { return facts->is_disrupted && is_terminating(); }
+  bool is_evicted() const { return has_failed() && facts->reason == "Evicted"; }
   bool has_node() const { return !header().field("spec.nodeName").empty(); }
 };
 
-// Those that the job manages, in the order of names.
+// Those that the job manages, in the order of names, and then those that its Launcher's Job does.
 std::vector<ReplicaPod> pods_of(const KubeflowJob& job, const client::View& view);
+
+// Names of those of the type that run and are not told to end, in order.
+std::vector<std::string> running_pods(const KubeflowJob& job, const std::vector<ReplicaPod>& pods,
+                                      std::string_view type);
+// All pods of the type that there should be are ready.
+bool are_all_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec);
 
 // It has a part in the present attempt.
 bool has_a_part(const KubeflowJob& job, const ReplicaPod& pod);

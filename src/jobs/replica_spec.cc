@@ -16,9 +16,9 @@ ReplicaSpec read_replica(std::string_view type, const json::Value& given, const 
   ReplicaSpec spec;
   spec.type = type;
   spec.role = api::lower_case(type);
-  spec.replicas = std::max<std::int64_t>(0, json::integer_at(given, {"replicas"}, 1));
+  spec.replicas = std::max<std::int64_t>(0, json::integer_at(given, {"replicas"}, api::usual_replicas(kind, type)));
   const std::string_view restart = json::string_at(given, {"restartPolicy"});
-  spec.restart = restart_policy(restart.empty() ? kind.restart_policy : restart);
+  spec.restart = restart_policy(restart.empty() ? api::usual_restart_policy(kind, type) : restart);
   if (const json::Value* pod = json::find(given, {"template"}); pod != nullptr && pod->is_object())
     spec.pod_template = *pod;
   return spec;
@@ -54,6 +54,7 @@ std::string_view pod_restart_policy(RestartPolicy policy) {
 const json::Value* main_container(const json::Value& pod_spec, const api::KubeflowKind& kind) {
   const json::Array& containers = json::array_at(pod_spec, {"containers"});
   if (containers.empty()) return nullptr;
+  if (kind.is_first_main) return &containers.front();
   for (const json::Value& container : containers)
     if (json::string_at(container, {"name"}) == kind.container) return &container;
   return &containers.front();

@@ -27,7 +27,8 @@ std::vector<ReplicaSpec> read_replicas(const json::Value& job, const api::Kubefl
 // As the kubelet of its pods knows it: ExitCode is decided here, so its pods do not restart.
 std::string_view pod_restart_policy(RestartPolicy policy);
 
-// The container that trains: the one that bears the kind's name for it, else the first. Null when there is none.
+// The container that trains: the one that bears the kind's name for it where that matters, else the first. Null when
+// there is none.
 const json::Value* main_container(const json::Value& pod_spec, const api::KubeflowKind& kind);
 json::Value* main_container(json::Value& pod_spec, const api::KubeflowKind& kind);
 // The kind's own port of the main container; the default where none bears its name.

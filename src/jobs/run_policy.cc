@@ -1,5 +1,6 @@
 #include "jobs/run_policy.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "api/kubeflow.h"
@@ -7,7 +8,8 @@
 namespace gangway::jobs {
 namespace {
 
-constexpr std::string_view kOperator = "kubeflow.org/training-operator";
+// Who runs these jobs elsewhere, and whom this cluster stands in for.
+constexpr std::string_view kOperators[] = {"kubeflow.org/training-operator", "kubeflow.org/mpi-operator"};
 
 std::optional<std::int64_t> number_in(const json::Value* value) {
   if (value == nullptr || value->is_null()) return std::nullopt;
@@ -36,7 +38,9 @@ RunPolicy read_run_policy(const json::Value& job) {
   policy.deadline = seconds_in(field("activeDeadlineSeconds"));
   policy.backoff_limit = number_in(field("backoffLimit"));
   policy.is_suspended = field("suspend") != nullptr && json::flag_at(*field("suspend"), {});
-  if (const json::Value* by = field("managedBy")) policy.is_ours = json::string_at(*by, {}) == kOperator;
+  if (const json::Value* by = field("managedBy"))
+    policy.is_ours =
+        std::find(std::begin(kOperators), std::end(kOperators), json::string_at(*by, {})) != std::end(kOperators);
   const json::Value* gang = field("schedulingPolicy");
   if (gang == nullptr) return policy;
   policy.min_available = number_in(json::find(*gang, {"minAvailable"}));

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "api/kubeflow.h"
 #include "client/resource.h"
 #include "jobs/kubeflow_controller.h"
+#include "jobs/mpi_controller.h"
 #include "testing/builders.h"
 #include "testing/controller_bench.h"
 
@@ -47,6 +49,7 @@ inline json::Value a_job(const KubeflowRules& rules, const std::vector<Replicas>
   for (const Replicas& each : replicas) specs[each.type] = a_replica(rules.kind, each.count, each.restart);
   json::Value job = testing::an_object("kubeflow.org/v1", rules.kind.kind, "default", "j").json();
   json::object_at(job, {"spec"})[rules.kind.replica_specs] = std::move(specs);
+  if (rules.launcher != nullptr) json::object_at(job, {"spec"})["mpiImplementation"] = "OpenMPI";
   return merged(std::move(job), testing::parsed(rest));
 }
 
@@ -70,16 +73,32 @@ inline std::vector<std::string> variables_of(const json::Value& container) {
   return all;
 }
 
+// A key that is always the same.
+struct KnownKey final : client::ProbeRunner {
+  sys::EventLoop& loop;
+
+  explicit KnownKey(sys::EventLoop& its_loop) : loop(its_loop) {}
+  void ask(const client::Probe&, sys::Completion<json::Value> done) override {
+    loop.post([done = std::move(done)] { done(json::Value(json::Object{{"private", "PEM"}, {"public", "line"}})); });
+  }
+};
+
 struct JobsBench : testing::ControllerBench {
   const KubeflowRules& rules;
-  KubeflowController reconciler;
+  std::unique_ptr<client::Reconciler> reconciler;
+  KnownKey keys{loop};
 
-  explicit JobsBench(const KubeflowRules& its_rules) : rules(its_rules), reconciler(its_rules) {
+  explicit JobsBench(const KubeflowRules& its_rules) : rules(its_rules) {
+    if (rules.kind.kind == "MPIJob") {
+      reconciler = std::make_unique<MpiController>();
+    } else {
+      reconciler = std::make_unique<KubeflowController>(its_rules);
+    }
     api.set_selectable_fields(client::resources::kPods, {"spec.nodeName", "status.phase"});
   }
   void start(const json::Value& job) {
     api.create(rules.resource, job);
-    ControllerBench::start(reconciler);
+    ControllerBench::start(*reconciler, &keys);
   }
 
   json::Value job() const { return api.tree(rules.resource, {"default", "j"}); }
@@ -87,7 +106,10 @@ struct JobsBench : testing::ControllerBench {
     api.patch(rules.resource, {"default", "j"}, testing::parsed(patch), subresource);
     loop.run_until_idle();
   }
-  json::Value pod(const std::string& name) const { return api.tree(client::resources::kPods, {"default", name}); }
+  json::Value get(const client::Resource& resource, const std::string& name) const {
+    return api.tree(resource, {"default", name});
+  }
+  json::Value pod(const std::string& name) const { return get(client::resources::kPods, name); }
   json::Value group() const { return api.tree(client::resources::kPodGroups, {"default", "j"}); }
 
   // "Created !Running Failed": the conditions in order.

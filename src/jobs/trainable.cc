@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "api/conditions.h"
 #include "api/pod_phase.h"
+#include "jobs/job_conditions.h"
 
 namespace gangway::jobs {
 namespace {
@@ -82,6 +84,30 @@ std::int64_t count_granted(const std::vector<api::Version>& pods, std::string_vi
     return (label.empty() || header.label(label) == value) && !header.field("spec.nodeName").empty() &&
            !header.deleting_since && !api::has_ended(header);
   });
+}
+
+Phase phase_by_conditions(const json::Value& job, bool is_suspended, std::int64_t granted) {
+  if (api::condition_is_true(job, kJobFailed)) return Phase::kFailed;
+  if (api::condition_is_true(job, kJobSucceeded)) return Phase::kSucceeded;
+  if (is_suspended) return Phase::kSuspended;
+  if (granted == 0) return Phase::kQueued;
+  if (api::condition_is_true(job, kJobRunning)) return Phase::kRunning;
+  return api::condition_is_true(job, kJobRestarting) ? Phase::kRestarting : Phase::kStarting;
+}
+
+std::string last_message(const json::Value& job) {
+  const json::Array& conditions = json::array_at(job, {"status", "conditions"});
+  return conditions.empty() ? std::string() : std::string(json::string_at(conditions.back(), {"message"}));
+}
+
+std::string newest_pod(const std::vector<api::Version>& pods, std::string_view label, std::string_view value,
+                       std::string otherwise) {
+  const api::Header* last = nullptr;
+  for (const api::Version& pod : pods) {
+    const api::Header& header = *pod.header;
+    if (header.label(label) == value && (last == nullptr || last->created < header.created)) last = &header;
+  }
+  return last == nullptr ? otherwise : last->name.name;
 }
 
 }  // namespace gangway::jobs

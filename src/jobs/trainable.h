@@ -83,4 +83,12 @@ struct Trainable {
 // How many of the pods have a node and have not ended, by a label's value; pods that are told to end do not count.
 std::int64_t count_granted(const std::vector<api::Version>& pods, std::string_view label, std::string_view value);
 
+// The phase of a job that says its state by conditions.
+Phase phase_by_conditions(const json::Value& job, bool is_suspended, std::int64_t granted);
+// What its last condition says.
+std::string last_message(const json::Value& job);
+// The pod with that label that was made last; `otherwise` when there is none.
+std::string newest_pod(const std::vector<api::Version>& pods, std::string_view label, std::string_view value,
+                       std::string otherwise);
+
 }  // namespace gangway::jobs

@@ -76,6 +76,9 @@ void check_late_members(const Field& annotation) {
 void check_attempt(const Field& annotation) {
   check_count(annotation, 1);
 }
+void check_workers(const Field& annotation) {
+  check_count(annotation, 1);
+}
 
 struct Rule {
   std::string_view key;
@@ -90,6 +93,8 @@ constexpr Rule kRules[] = {
     {api::kMaxMembers, check_max_members},
     {api::kLateMembers, check_late_members},
     {api::kAttempt, check_attempt},
+    {api::kMinWorkers, check_workers},
+    {api::kMaxWorkers, check_workers},
 };
 
 bool has_ours(const json::Value& object) {

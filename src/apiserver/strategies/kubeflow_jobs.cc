@@ -45,59 +45,32 @@ void normalise_types(Review& review, const api::KubeflowKind& kind) {
   }
 }
 
-// One where it is not said. Of a PyTorch Master it has to be.
-void add_replicas(Review& review, const api::KubeflowKind& kind, bool with_master) {
+void add_replicas(Review& review, const api::KubeflowKind& kind, std::string_view but_for) {
   json::Value* found = json::find(review.object, {"spec", kind.replica_specs});
   if (found == nullptr || !found->is_object()) return;
   for (auto& [key, spec] : found->get_object()) {
-    if (!spec.is_object() || (!with_master && std::string_view(key) == api::kMaster)) continue;
+    if (!spec.is_object() || std::string_view(key) == but_for) continue;
     json::Object& fields = spec.get_object();
-    if (!fields.contains("replicas") || fields.at("replicas").is_null()) fields["replicas"] = 1;
+    if (!fields.contains("replicas") || fields.at("replicas").is_null())
+      fields["replicas"] = api::usual_replicas(kind, key);
   }
 }
 
 void check_containers_of(const api::KubeflowKind& kind, const Field& replica) {
   auto containers = replica["template"]["spec"]["containers"];
-  if (containers.empty()) return containers.required(fmt::format("a container called {} is needed", kind.container));
+  if (containers.empty()) {
+    return containers.required(kind.is_first_main ? "the first one is where processes are started"
+                                                  : fmt::format("a container called {} is needed", kind.container));
+  }
   bool has_main = false;
   for (const auto& container : containers.items()) {
     if (container["name"].text() == kind.container) has_main = true;
     if (container["image"].empty()) container["image"].required();
   }
-  if (!has_main) {
+  if (!has_main && !kind.is_first_main) {
     containers.refuse(
         "FieldValueInvalid",
         fmt::format("Invalid value: there is no container called {}: it is the one that trains", kind.container));
-  }
-}
-
-void check_types(const api::KubeflowKind& kind, const Field& specs) {
-  if (specs.empty()) return specs.required(fmt::format("at least one of {}", fmt::join(kind.types, ", ")));
-  for (const auto& [key, field] : specs.entries()) {
-    const std::string_view type = api::canonical_type(kind, key);
-    if (type.empty()) {
-      specs.key(key).refuse("FieldValueNotSupported", fmt::format("Unsupported value: \"{}\": supported values: \"{}\"",
-                                                                  key, fmt::join(kind.types, "\", \"")));
-    } else if (type != key) {
-      specs.key(key).duplicate(json::Value(type));
-    } else {
-      auto replica = specs[key];
-      check_containers_of(kind, replica);
-      check_template_metadata(replica["template"]);
-    }
-  }
-}
-
-// Pods and Services are called after the job, and both names have to be labels.
-void check_names(const api::KubeflowKind& kind, const Field& job) {
-  auto name = job["metadata"]["name"];
-  name.invalid_each(names::check_dns1035_label(name.text()));
-  for (const auto& [type, replica] : job["spec"][kind.replica_specs].entries()) {
-    const auto last = std::max<std::int64_t>(0, replica["replicas"].integer_or(1) - 1);
-    const std::string pod = fmt::format("{}-{}-{}", name.text(), api::lower_case(type), last);
-    if (pod.size() > kLongestName) {
-      name.invalid(fmt::format("its pod {} would have more than {} characters in its name", pod, kLongestName));
-    }
   }
 }
 
@@ -105,24 +78,6 @@ std::int64_t total_of(const Field& specs) {
   std::int64_t total = 0;
   for (const auto& [type, replica] : specs.entries()) total += replica["replicas"].integer_or(1);
   return total;
-}
-
-void check_policy(Review& review, const api::KubeflowKind& kind, const Field& job, const Field& before) {
-  auto spec = job["spec"];
-  auto policy = spec["runPolicy"];
-  policy["managedBy"].one_of({"kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue"});
-  if (before) {
-    auto old = before["spec"]["runPolicy"];
-    policy["managedBy"].immutable(old["managedBy"]);
-    policy["schedulingPolicy"]["queue"].immutable(old["schedulingPolicy"]["queue"]);
-  }
-  auto fewest = policy["schedulingPolicy"]["minAvailable"];
-  if (const auto total = total_of(spec[kind.replica_specs]); fewest.integer_or(0) > total) {
-    fewest.invalid(fmt::format("must not be more than all replicas ({})", total));
-  }
-  for (const std::string_view key : kOldPlaces) {
-    if (spec[key]) review.warnings.push_back(fmt::format("spec.{0}: deprecated, use spec.runPolicy.{0}", key));
-  }
 }
 
 bool is_count(std::string_view text) {
@@ -166,7 +121,7 @@ void validate_pytorch_job(Review& review) {
   const auto& kind = api::pytorch_job_kind();
   auto job = new_object(review);
   auto spec = job["spec"];
-  if (!review.old) check_names(kind, job);
+  if (!review.old) check_job_names(kind, job);
   check_types(kind, spec[kind.replica_specs]);
   if (auto master = spec[kind.replica_specs]["Master"]) {
     if (!master["replicas"]) {
@@ -175,7 +130,7 @@ void validate_pytorch_job(Review& review) {
       master["replicas"].invalid("there is one Master at most: must be 1");
     }
   }
-  check_policy(review, kind, job, old_object(review));
+  check_run_policy(review, kind, job, old_object(review));
   check_processes(review, spec);
   const bool is_elastic = check_elastic(review, spec);
   check_job_annotations(job, old_object(review), is_elastic);
@@ -186,7 +141,7 @@ void validate_tf_job(Review& review) {
   const auto& kind = api::tf_job_kind();
   auto job = new_object(review);
   auto specs = job["spec"][kind.replica_specs];
-  if (!review.old) check_names(kind, job);
+  if (!review.old) check_job_names(kind, job);
   check_types(kind, specs);
   for (auto type : {api::kChief, api::kMaster}) {
     if (auto replicas = specs[type]["replicas"]; replicas.integer_or(1) > 1) {
@@ -194,20 +149,16 @@ void validate_tf_job(Review& review) {
     }
   }
   if (specs[api::kChief] && specs[api::kMaster]) specs[api::kMaster].forbidden("there is a Chief already");
-  check_policy(review, kind, job, old_object(review));
+  check_run_policy(review, kind, job, old_object(review));
   check_job_annotations(job, old_object(review), false);
 }
 
 void prepare_pytorch_job(Review& review) {
-  if (!review.subresource.empty()) return;
-  normalise_types(review, api::pytorch_job_kind());
-  add_replicas(review, api::pytorch_job_kind(), false);
+  if (review.subresource.empty()) normalise_replicas(review, api::pytorch_job_kind(), api::kMaster);
 }
 
 void prepare_tf_job(Review& review) {
-  if (!review.subresource.empty()) return;
-  normalise_types(review, api::tf_job_kind());
-  add_replicas(review, api::tf_job_kind(), true);
+  if (review.subresource.empty()) normalise_replicas(review, api::tf_job_kind());
 }
 
 Strategy job_of(void (*prepare)(Review& review), void (*validate)(Review& review)) {
@@ -222,9 +173,62 @@ Strategy job_of(void (*prepare)(Review& review), void (*validate)(Review& review
 
 const api::KubeflowKind* kubeflow_kind_of(const KindInfo& kind) {
   if (kind.group != "kubeflow.org") return nullptr;
-  for (const auto* known : {&api::pytorch_job_kind(), &api::tf_job_kind()})
+  for (const auto* known : {&api::pytorch_job_kind(), &api::tf_job_kind(), &api::mpi_job_kind()})
     if (known->kind == kind.kind) return known;
   return nullptr;
+}
+
+void normalise_replicas(Review& review, const api::KubeflowKind& kind, std::string_view but_for) {
+  normalise_types(review, kind);
+  add_replicas(review, kind, but_for);
+}
+
+void check_types(const api::KubeflowKind& kind, const Field& specs) {
+  if (specs.empty()) return specs.required(fmt::format("at least one of {}", fmt::join(kind.types, ", ")));
+  for (const auto& [key, field] : specs.entries()) {
+    const std::string_view type = api::canonical_type(kind, key);
+    if (type.empty()) {
+      specs.key(key).refuse("FieldValueNotSupported", fmt::format("Unsupported value: \"{}\": supported values: \"{}\"",
+                                                                  key, fmt::join(kind.types, "\", \"")));
+    } else if (type != key) {
+      specs.key(key).duplicate(json::Value(type));
+    } else {
+      auto replica = specs[key];
+      check_containers_of(kind, replica);
+      check_template_metadata(replica["template"]);
+    }
+  }
+}
+
+void check_job_names(const api::KubeflowKind& kind, const Field& job) {
+  auto name = job["metadata"]["name"];
+  name.invalid_each(names::check_dns1035_label(name.text()));
+  for (const auto& [type, replica] : job["spec"][kind.replica_specs].entries()) {
+    const auto last = std::max<std::int64_t>(0, replica["replicas"].integer_or(1) - 1);
+    const std::string pod = api::replica_name(name.text(), type, last);
+    if (pod.size() > kLongestName) {
+      name.invalid(fmt::format("its pod {} would have more than {} characters in its name", pod, kLongestName));
+    }
+  }
+}
+
+void check_run_policy(Review& review, const api::KubeflowKind& kind, const Field& job, const Field& before,
+                      std::string_view operator_name) {
+  auto spec = job["spec"];
+  auto policy = spec["runPolicy"];
+  policy["managedBy"].one_of({operator_name, "kueue.x-k8s.io/multikueue"});
+  if (before) {
+    auto old = before["spec"]["runPolicy"];
+    policy["managedBy"].immutable(old["managedBy"]);
+    policy["schedulingPolicy"]["queue"].immutable(old["schedulingPolicy"]["queue"]);
+  }
+  auto fewest = policy["schedulingPolicy"]["minAvailable"];
+  if (const auto total = total_of(spec[kind.replica_specs]); fewest.integer_or(0) > total) {
+    fewest.invalid(fmt::format("must not be more than all replicas ({})", total));
+  }
+  for (const std::string_view key : kOldPlaces) {
+    if (spec[key]) review.warnings.push_back(fmt::format("spec.{0}: deprecated, use spec.runPolicy.{0}", key));
+  }
 }
 
 const Strategy& pytorch_job_strategy() {

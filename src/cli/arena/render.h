@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "api/gang.h"
 #include "cli/arena/submission.h"
 #include "json/value.h"
 
 namespace gangway::cli::arena {
 
-// On elastic jobs whose kind has no field for it: how many workers are enough, and how many are the most.
-inline constexpr std::string_view kMinWorkers = "gangway.dev/min-workers";
-inline constexpr std::string_view kMaxWorkers = "gangway.dev/max-workers";
+using api::kMaxWorkers;
+using api::kMinWorkers;
 inline constexpr std::string_view kQueueLabel = "kueue.x-k8s.io/queue-name";
 
 struct Rendered {

@@ -53,13 +53,6 @@ std::string as_name(std::string_view group) {
   return name;
 }
 
-json::Value* first_container(json::Value& pod) {
-  json::Value* list = json::find(pod, {"spec", "containers"});
-  if (list == nullptr || !list->is_array() || list->get_array().empty()) return nullptr;
-  json::Value& first = list->get_array().front();
-  return first.is_object() ? &first : nullptr;
-}
-
 json::Array& list_in(json::Object& object, std::string_view key) {
   json::Value& list = object[key];
   if (!list.is_array()) list = json::Array();

@@ -1,8 +1,10 @@
-"""MPIJobs with a real mpirun, which reaches its workers with nothing but what every container has."""
+"""MPIJobs with a real mpirun, which reaches its workers with nothing but what every container has; those of v2beta1 by
+ssh."""
 
 from __future__ import annotations
 
 import shutil
+import time
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from containers.cluster import Namespace
 from containers.environment_test import config_map
 
 needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="openmpi-bin is not installed")
+needs_sshd = pytest.mark.skipif(shutil.which("sshd", path="/usr/sbin") is None, reason="openssh-server is not installed")
 AS_ROOT = [{"name": f"OMPI_ALLOW_RUN_AS_ROOT{end}", "value": "1"} for end in ("", "_CONFIRM")]
 
 
@@ -76,3 +79,91 @@ def test_a_lost_worker_fails_the_launcher(space: Namespace) -> None:
     wait_launcher(space, "lost", "Failed")
     space.wait_gone("pod", "lost-worker-0")
     assert status(space, "lost")["completionTime"]
+
+
+def submits_roles(space: Namespace, job: str, version: str, launcher: dict[str, Any], worker: dict[str, Any],
+                  workers: int = 2, **spec: Any) -> None:  # fmt: skip
+    """Of v1 or v2beta1: a container for each role."""
+
+    def role(count: int, container: dict[str, Any]) -> dict[str, Any]:
+        pod = {"containers": [{"name": "c", "image": "i", **container}], "terminationGracePeriodSeconds": 1}
+        return {"replicas": count, "restartPolicy": "Never", "template": {"spec": pod}}
+
+    space.apply({
+        "apiVersion": f"kubeflow.org/{version}", "kind": "MPIJob", "metadata": {"name": job},
+        "spec": {"mpiReplicaSpecs": {"Launcher": role(1, launcher), "Worker": role(workers, worker)},
+                 "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 2}, **spec},
+    })  # fmt: skip
+
+
+def state(space: Namespace, job: str) -> str:
+    conditions = status(space, job).get("conditions", [])
+    return conditions[-1]["type"] if conditions else ""
+
+
+def wait_state(space: Namespace, job: str, *states: str) -> None:
+    space.until(lambda: state(space, job) in states, f"{job} is {states}", deadline=180)
+
+
+def ranks(said: str) -> list[str]:
+    return sorted(line for line in said.splitlines() if line.startswith("pi-worker-"))
+
+
+@needs_mpirun
+def test_a_launcher_of_v1_waits_for_its_workers_and_reaches_them_by_exec(space: Namespace) -> None:
+    launcher = {"command": ["sh", "-c", "mpirun -np 4 hostname"], "env": AS_ROOT}
+    submits_roles(space, "pi", "v1", launcher, {}, slotsPerWorker=2)
+    wait_state(space, "pi", "Succeeded", "Failed")
+    said = space.logs("pi-launcher")
+    assert state(space, "pi") == "Succeeded", said
+    assert ranks(said) == ["pi-worker-0", "pi-worker-0", "pi-worker-1", "pi-worker-1"], said
+    space.wait_gone("pod", "pi-worker-0")
+
+
+def test_the_list_of_hosts_is_current_within_a_second(space: Namespace) -> None:
+    """What the launcher reads is what runs, as an elastic program needs it."""
+    script = """
+    while :; do sh /etc/mpi/discover_hosts.sh | wc -l > /tmp/now
+      if ! cmp -s /tmp/now /tmp/before; then date +"%s.%N $(cat /tmp/now)"; cp /tmp/now /tmp/before; fi; sleep 0.05
+    done
+    """
+    submits_roles(space, "wide", "v1", {"command": ["sh", "-c", script]}, {}, workers=1)
+    wait_state(space, "wide", "Running")
+
+    def changes() -> list[list[str]]:
+        return [line.split() for line in space.logs("wide-launcher").splitlines()]
+
+    def count() -> int:
+        seen = changes()
+        return int(seen[-1][1]) if seen else -1
+
+    space.until(lambda: count() == 1, "one worker is seen")
+    space.must("patch", "mpijob/wide", "--type=merge", "-p", '{"spec":{"mpiReplicaSpecs":{"Worker":{"replicas":3}}}}')
+    space.until(lambda: count() == 3, "three workers are seen")
+    space.must("patch", "mpijob/wide", "--type=merge", "-p", '{"spec":{"mpiReplicaSpecs":{"Worker":{"replicas":2}}}}')
+    asked = time.time()
+    space.until(lambda: count() == 2, "two workers are seen")
+    # The clock of the container is this machine's. A worker is off the list when it is told to end.
+    assert float(changes()[-1][0]) - asked < 1.0
+    space.must("delete", "mpijob", "wide")
+
+
+@needs_mpirun
+@needs_sshd
+def test_a_launcher_of_v2beta1_reaches_its_workers_by_ssh(space: Namespace) -> None:
+    quiet = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ConnectionAttempts=30"
+    launcher = {
+        "command": ["sh", "-c", "until mpirun -np 2 hostname; do sleep 1; done"],
+        "env": [*AS_ROOT, {"name": "OMPI_MCA_plm_rsh_args", "value": quiet}],
+    }
+    # The node's own settings, keys and accounts are not the containers'.
+    serve = """
+    mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f /tmp/host; echo 'root:*:1::::::' > /etc/shadow
+    exec /usr/sbin/sshd -De -f /dev/null -h /tmp/host -o StrictModes=no
+    """
+    submits_roles(space, "pi", "v2beta1", launcher, {"command": ["sh", "-c", serve]})
+    wait_state(space, "pi", "Succeeded", "Failed")
+    said = output(space, "pi")
+    assert state(space, "pi") == "Succeeded", said
+    assert ranks(said) == ["pi-worker-0", "pi-worker-1"], said
+    space.wait_gone("pod", "pi-worker-0")

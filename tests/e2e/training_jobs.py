@@ -1,4 +1,4 @@
-"""PyTorchJobs and TFJobs for tests on simulated nodes, and what a user reads off them."""
+"""PyTorchJobs, TFJobs and MPIJobs (v1, v2beta1) for tests on simulated nodes, and what a user reads off them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kube.harness.gangway import GangwayCluster
 KINDS = {
     "PyTorchJob": ("pytorchReplicaSpecs", "pytorch"),
     "TFJob": ("tfReplicaSpecs", "tensorflow"),
+    "MPIJob": ("mpiReplicaSpecs", "mpi"),
 }
 
 
@@ -42,12 +43,12 @@ def a_replica(container: str, count: int, gpus: int, *, restart: str = "", prior
 
 
 def a_job(kind: str, job: str, roles: dict[str, dict[str, Any]], *, annotations: dict[str, str] | None = None,
-          **spec: Any) -> dict[str, Any]:  # fmt: skip
+          version: str = "v1", **spec: Any) -> dict[str, Any]:  # fmt: skip
     """`roles`: {"Master": {"count": 1, "gpus": 4, …}}, as a_replica() takes them."""
     specs, container = KINDS[kind]
     replicas = {role: a_replica(container, **wish) for role, wish in roles.items()}
     notes = {f"gangway.dev/{key}": value for key, value in (annotations or {}).items()}
-    return {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": job, "annotations": notes},
+    return {"apiVersion": f"kubeflow.org/{version}", "kind": kind, "metadata": {"name": job, "annotations": notes},
             "spec": {specs: replicas, **spec}}  # fmt: skip
 
 

@@ -14,7 +14,7 @@ run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables
 # What a kubectl is built with where the machine has none (tools/setup/kube.sh).
 kubectl=(python3 python3-venv ca-certificates)
 # Real training frameworks, for the large runs (tests/soak/run.sh containers); Ray comes from PyPI (ray.sh).
-frameworks=(openmpi-bin python3-torch python3-venv)
+frameworks=(openmpi-bin openssh-server python3-torch python3-venv)
 lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
 
 case "${1:-all}" in

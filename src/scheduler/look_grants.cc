@@ -78,6 +78,8 @@ bool Scheduler::Look::follows_the_top_class(const planning::Ticket& ticket) {
 void Scheduler::Look::give(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
   if (follows_the_top_class(ticket)) return;
+  // What it was given before may still be there, with its victims: nothing else is begun for it meanwhile.
+  if (model_.pending().is_in_the_open({gang.ns, allotment_name(!gang.is_plain, gang.name)})) return;
   if (is_half_bound(gang) || is_promised(ticket)) return;
   const bool is_simple =
       ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);

@@ -74,6 +74,11 @@ bool PendingGrants::is_being_granted(const api::ObjectName& name) const {
   return entry != nullptr && entry->facts;
 }
 
+bool PendingGrants::is_in_the_open(const api::ObjectName& name) const {
+  const Entry* entry = entry_of(name);
+  return entry != nullptr && !entry->given_up.empty();
+}
+
 std::vector<std::pair<api::ObjectName, PendingGrants::Facts>> PendingGrants::given_up() const {
   std::vector<std::pair<api::ObjectName, Facts>> all;
   for (const auto& [name, entry] : entries_)

@@ -365,6 +365,19 @@ TEST_F(UnseenTakenBackTest, ItsRoomIsNotForgottenWhenTheAnswerIsLost) {
   EXPECT_EQ(place("low"), "n0");
 }
 
+TEST_F(UnseenTakenBackTest, ItGetsNothingElseBeforeThatIsSeen) {
+  api.set_watch_lag(kAllotments, 20s);
+  take_back_before_the_grant_is_seen();
+  node("n1", "4");
+  bench.loop.advance(5s);
+  auto asked_for = done();
+  std::erase_if(asked_for, [](const std::string& what) { return !what.starts_with("allotments"); });
+  EXPECT_THAT(asked_for, ElementsAre("allotments g"));
+  EXPECT_EQ(place("g-0") + place("g-1"), "");
+  bench.loop.advance(2min);
+  EXPECT_EQ(place("g-0") + place("g-1"), "n1n1");
+}
+
 TEST_F(UnseenTakenBackTest, ItsRoomIsGivenOnWhenItWasNeverWritten) {
   fail_the_next_grant(false);
   take_back_before_the_grant_is_seen();

@@ -24,7 +24,8 @@ class GangsStartWhole final : public PlacementLaw {
 
   void on_grant(const Sightings& sightings, const SeenGrant* before, const SeenGrant* now,
                 Verdicts& verdicts) override {
-    if (!is_new_grant(before, now)) return;
+    // One of nothing only keeps another from coming to be.
+    if (!is_new_grant(before, now) || now->places.empty()) return;
     auto in_all = members(sightings, now->gang);
     for (const auto& place : now->places) in_all.insert(place.uid);
     const auto minimum = sightings.minimum_of(now->gang);

@@ -113,10 +113,7 @@ bool is_suspended(const json::Value& job) {
 }
 
 json::Value suspend_patch(const json::Value& job, bool suspend) {
-  const bool is_flat =
-      json::string_at(job, {"kind"}) == "RayJob" ||
-      (json::find(job, {"spec", "template"}) != nullptr && json::find(job, {"spec", "runPolicy"}) == nullptr);
-  if (is_flat) return json::Object{{"spec", json::Object{{"suspend", suspend}}}};
+  if (json::string_at(job, {"kind"}) == "RayJob") return json::Object{{"spec", json::Object{{"suspend", suspend}}}};
   return json::Object{{"spec", json::Object{{"runPolicy", json::Object{{"suspend", suspend}}}}}};
 }
 

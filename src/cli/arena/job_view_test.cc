@@ -185,6 +185,15 @@ TEST(Names, OfPodsBeginWithTheirJobsAndARole) {
   EXPECT_FALSE(is_named_after("demo", "demo-workers-0"));
 }
 
+TEST(Suspension, IsWhereTheKindReadsIt) {
+  EXPECT_EQ(json::serialize(suspend_patch(an_mpi_job("old", 1, 5s), true)),
+            R"({"spec":{"runPolicy":{"suspend":true}}})");
+  EXPECT_EQ(json::serialize(suspend_patch(a_pytorch_job("x", 1, 5s), false)),
+            R"({"spec":{"runPolicy":{"suspend":false}}})");
+  EXPECT_EQ(json::serialize(suspend_patch(from(R"({"kind":"RayJob","spec":{}})"), true)),
+            R"({"spec":{"suspend":true}})");
+}
+
 TEST(Elasticity, IsInAnnotationsOrInThePolicy) {
   json::Value job = an_mpi_job("et", 2, 5s);
   EXPECT_FALSE(elasticity_of(job).is_elastic);

@@ -72,8 +72,11 @@ GangWish KubeflowJob::gang_wish(std::int64_t succeeded) const {
     wish.maximum = others + std::max(elastic->maximum, workers->replicas);
     wish.minimum = others + std::min(elastic->minimum, workers->replicas);
   }
-  // Who is made when the others are there cannot be waited for.
-  if (launches_late) --wish.minimum;
+  // Who is made when the others are there cannot be waited for, but has its room.
+  if (const ReplicaSpec* launcher = find(api::kLauncher); launches_late && launcher != nullptr) {
+    --wish.minimum;
+    wish.late.push_back({.name = launcher->role, .pod_template = launcher->pod_template});
+  }
   if (policy.min_available) wish.minimum = *policy.min_available;
   // Whoever has succeeded does not come back, and the rest must not wait for it.
   wish.minimum = std::max<std::int64_t>(1, wish.minimum - succeeded);

@@ -54,8 +54,8 @@ TEST(ExecMpiPods, ALauncherHasNoNumberAndKnowsItsHosts) {
               ElementsAre("OMPI_MCA_plm_rsh_agent=/etc/mpi/kubexec.sh", "OMPI_MCA_plm_rsh_no_tree_spawn=1",
                           "OMPI_MCA_orte_default_hostfile=/etc/mpi/hostfile", "I_MPI_HYDRA_BOOTSTRAP=rsh",
                           "I_MPI_HYDRA_BOOTSTRAP_EXEC=/etc/mpi/kubexec.sh",
-                          "NVIDIA_VISIBLE_DEVICES=", "NVIDIA_DRIVER_CAPABILITIES=", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                          "GANGWAY_ATTEMPT=1"));
+                          "NVIDIA_VISIBLE_DEVICES=", "NVIDIA_DRIVER_CAPABILITIES=", "OMPI_ALLOW_RUN_AS_ROOT=1",
+                          "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "GANGWAY_ATTEMPT=1"));
   EXPECT_EQ(json::string_at(json::array_at(container, {"volumeMounts"}).front(), {"mountPath"}), "/etc/mpi");
   EXPECT_EQ(json::serialize(*json::find(json::array_at(pod, {"spec", "volumes"}).front(), {"configMap"})),
             R"({"name":"j-config","items":[{"key":"hostfile","path":"hostfile","mode":292},)"

@@ -261,11 +261,16 @@ TEST_F(SshMpiJobs, LaunchWhenWorkersAreReadyWhereTheySaySo) {
   start(2, R"({"spec":{"launcherCreationPolicy":"WaitForWorkersReady"}})");
   json::Value group = bench.group();
   EXPECT_EQ(json::integer_at(group, {"spec", "minMember"}), 2) << "the launcher comes later";
+  EXPECT_THAT(std::string(json::string_at(group, {"metadata", "annotations", api::kLateMembers})),
+              HasSubstr(R"([{"name":"launcher","count":1,)"))
+      << "to room that is granted now";
   bench.run_all();
   make_ready("j-worker-0");
   EXPECT_FALSE(has_launcher());
   make_ready("j-worker-1");
-  EXPECT_TRUE(has_launcher());
+  ASSERT_TRUE(has_launcher());
+  const json::Value launcher = bench.get(kJobs, "j-launcher");
+  EXPECT_EQ(json::string_at(launcher, {"spec", "template", "metadata", "labels", api::kLateMemberLabel}), "launcher");
 }
 
 TEST_F(SshMpiJobs, AreSuspendedAndResumed) {

@@ -28,8 +28,8 @@ class ReplicaObjects {
   void keep(std::int64_t succeeded);
   // None at all.
   void remove_all();
-  // What a finished job does not keep. `keeps_running`: what still runs is left to end by itself, unless all goes. The Job
-  // of a Launcher always stays, for its log.
+  // What a finished job does not keep. `keeps_running`: what still runs is left to end by itself, unless all goes. The
+  // Job of a Launcher always stays, for its log.
   void clean_up(CleanPods which, bool keeps_running);
 
   std::vector<client::Action>& actions() { return actions_; }

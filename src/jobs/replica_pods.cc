@@ -46,7 +46,9 @@ void add_labels(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t in
   for (const auto& [key, value] : replica_labels(job, spec, index)) labels[key] = value;
   if (job.is_chief(spec, index) && job.rules.kind.role_label != api::kJobRoleLabel)
     labels[api::kJobRoleLabel] = "master";
-  if (job.is_gang) labels[api::kPodGroupLabel] = job.name();
+  if (!job.is_gang) return;
+  labels[api::kPodGroupLabel] = job.name();
+  if (job.launches_late && spec.type == api::kLauncher) labels[api::kLateMemberLabel] = spec.role;
 }
 
 void add_annotations(const KubeflowJob& job, json::Value& pod) {

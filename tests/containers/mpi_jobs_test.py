@@ -111,7 +111,7 @@ def ranks(said: str) -> list[str]:
 
 @needs_mpirun
 def test_a_launcher_of_v1_waits_for_its_workers_and_reaches_them_by_exec(space: Namespace) -> None:
-    launcher = {"command": ["sh", "-c", "mpirun -np 4 hostname"], "env": AS_ROOT}
+    launcher = {"command": ["sh", "-c", "mpirun -np 4 hostname"]}
     submits_roles(space, "pi", "v1", launcher, {}, slotsPerWorker=2)
     wait_state(space, "pi", "Succeeded", "Failed")
     said = space.logs("pi-launcher")
@@ -154,7 +154,7 @@ def test_a_launcher_of_v2beta1_reaches_its_workers_by_ssh(space: Namespace) -> N
     quiet = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ConnectionAttempts=30"
     launcher = {
         "command": ["sh", "-c", "until mpirun -np 2 hostname; do sleep 1; done"],
-        "env": [*AS_ROOT, {"name": "OMPI_MCA_plm_rsh_args", "value": quiet}],
+        "env": [{"name": "OMPI_MCA_plm_rsh_args", "value": quiet}],
     }
     # The node's own settings, keys and accounts are not the containers'.
     serve = """

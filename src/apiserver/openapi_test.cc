@@ -98,7 +98,7 @@ TEST_F(EmbeddedKinds, EveryVersionLoadsWithStandardFields) {
       ++versions;
     }
   }
-  EXPECT_EQ(versions, 51u);
+  EXPECT_EQ(versions, 53u);
 }
 
 TEST_F(EmbeddedKinds, PodsAreNormalizedAsTheServerDoes) {

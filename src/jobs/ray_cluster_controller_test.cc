@@ -131,6 +131,7 @@ TEST_F(RayClusters, ReplacePodsThatHaveEndedAndStayReady) {
   set_pod(lost, R"({"status":{"phase":"Failed"}})");
   EXPECT_TRUE(has_event("DeletedWorkerPod"));
   EXPECT_THAT(pods("small"), SizeIs(2));
+  EXPECT_FALSE(api.get(kPods, {"default", lost})) << "who waits for its end must not wait for the next";
   EXPECT_EQ(number("availableWorkerReplicas"), 1);
   EXPECT_EQ(text("state"), "ready");
   set_pod(head(), R"({"status":{"phase":"Succeeded"}})");

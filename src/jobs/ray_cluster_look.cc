@@ -35,6 +35,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMostAtOnce = 500;
 // A pod that ends sooner is left for so long: one that always fails must not be made again without a pause.
 constexpr Duration kShortestLife = 5s;
+// Pods that may be lost between two looks without a name being forgotten.
+constexpr std::uint64_t kRecent = 64;
 
 class Look {
  public:
@@ -45,6 +47,7 @@ class Look {
       if (setback.verb != "create" || setback.resource != kPods) continue;
       creations_left_ = 1;
       refusal_ = &setback;
+      tried_.insert(setback.object.name);
     }
   }
 
@@ -113,7 +116,8 @@ class Look {
     if (!stands_alone() || !cluster_.is_gang || cluster_.on_preempt != OnPreempt::kRequeue) return std::nullopt;
     const api::Header& self = *cluster_.version.header;
     const auto by = last_preemptor(view_, self.name, self.created, cluster_.record.queued_again);
-    if (state_.has_preempted()) return by.value_or("");
+    if (const RayPod* lost = state_.preempted())
+      return by ? *by : preemptor_of(view_, lost->version.header->uid).value_or("");
     const bool is_hurt = status_.state() == "ready" && !state_.is_complete(cluster_);
     return by && is_hurt ? by : std::nullopt;
   }
@@ -211,9 +215,14 @@ class Look {
 
   void keep_head() {
     bool is_there = false;
+    const RayPod* head = state_.head();
     for (const RayPod* pod : state_.of_group(cluster_.groups.head.name)) {
       is_there = true;  // also one that goes: two heads would both be found
-      if (pod->has_ended()) replace(*pod);
+      if (pod->has_ended()) {
+        replace(*pod);
+      } else if (pod != head) {
+        remove_of_group(*pod);
+      }
     }
     const bool stays_down = annotation(api::kRayKeepHeadDown) == "true" && status_.is_true(kRayProvisioned);
     if (!is_there && !stays_down) create_pod(cluster_.groups.head, 0);
@@ -256,10 +265,19 @@ class Look {
   bool create_pod(const RayGroup& group, std::int64_t slot) {
     if (creations_left_ == 0) return false;
     --creations_left_;
-    const std::string name = ray_pod_name(cluster_, group, slot);
-    create(kPods, ray_pod(cluster_, group, slot), group.is_head ? "HeadPod" : "WorkerPod",
+    const std::string name = name_for(group, slot);
+    create(kPods, ray_pod(cluster_, group, slot, name), group.is_head ? "HeadPod" : "WorkerPod",
            group.is_head ? "CreatedHeadPod" : "CreatedWorkerPod", name);
     return true;
+  }
+
+  // One that was tried and may be there, unseen, is tried again under the name that it had then.
+  std::string name_for(const RayGroup& group, std::int64_t slot) const {
+    const std::uint64_t lost = view_.objects(kPods).departed(cluster_.uid());
+    for (std::uint64_t before = 1; !tried_.empty() && before <= std::min(lost, kRecent); ++before)
+      if (const std::string name = ray_pod_name(cluster_, group, slot, lost - before); tried_.contains(name))
+        return name;
+    return ray_pod_name(cluster_, group, slot, lost);
   }
 
   void replace(const RayPod& pod) {
@@ -293,6 +311,7 @@ class Look {
   RayClusterStatus status_;
   std::size_t creations_left_ = kMostAtOnce;
   const client::Setback* refusal_ = nullptr;
+  std::set<std::string> tried_;  // names of pods whose making failed, as far as is known
   Outcome outcome_;
 };
 

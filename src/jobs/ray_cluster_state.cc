@@ -106,8 +106,9 @@ bool RayClusterState::is_complete(const RayCluster& cluster) const {
          std::all_of(cluster.groups.workers.begin(), cluster.groups.workers.end(), has_all);
 }
 
-bool RayClusterState::has_preempted() const {
-  return std::any_of(pods.begin(), pods.end(), [](const RayPod& pod) { return pod.is_preempted(); });
+const RayPod* RayClusterState::preempted() const {
+  const auto at = std::find_if(pods.begin(), pods.end(), [](const RayPod& pod) { return pod.is_preempted(); });
+  return at == pods.end() ? nullptr : &*at;
 }
 
 }  // namespace gangway::jobs

@@ -67,7 +67,8 @@ struct RayClusterState {
   std::vector<const RayPod*> of_group(std::string_view group) const;
   // All that there should be are there and ready.
   bool is_complete(const RayCluster& cluster) const;
-  bool has_preempted() const;
+  // Null when none of the present attempt is.
+  const RayPod* preempted() const;
 };
 
 }  // namespace gangway::jobs

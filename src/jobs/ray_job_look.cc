@@ -297,7 +297,7 @@ class Look {
     const api::Header& self = *job_.version.header;
     const auto by =
         last_preemptor(view_, self.name, job_.record.started.value_or(self.created), job_.record.queued_again);
-    if (state_.has_preempted) return by.value_or("");
+    if (!state_.preempted_pod.empty()) return by ? *by : preemptor_of(view_, state_.preempted_pod).value_or("");
     // Pods may have gone, and others come for them, before anybody looked.
     const bool is_hurt = job_.record.deployment == RayDeployment::kRunning && !state_.has_all_pods;
     return by && is_hurt ? by : std::nullopt;

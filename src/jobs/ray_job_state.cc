@@ -61,7 +61,7 @@ void read_cluster(const RayJob& job, const client::View& view, RayJobState& stat
   state.is_cluster_ready =
       json::string_at(state.cluster_tree, {"status", "state"}) == "ready" && !controllers::is_terminating(found);
   state.has_all_pods = pods.is_complete(cluster);
-  state.has_preempted = pods.has_preempted();
+  if (const RayPod* lost = pods.preempted()) state.preempted_pod = lost->version.header->uid;
   const RayPod* head = pods.head();
   if (head != nullptr && job.submission == RaySubmission::kSidecar) read_sidecar(*head->facts, state.submitter);
   if (head == nullptr || !head->is_running() || head->facts->address.empty()) return;

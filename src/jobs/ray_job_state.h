@@ -31,8 +31,8 @@ struct RayJobState {
   api::Version cluster;      // null: there is none of that name
   json::Value cluster_tree;  // as it is
   bool is_cluster_ready = false;
-  bool has_all_pods = false;  // and all of them ready
-  bool has_preempted = false;
+  bool has_all_pods = false;           // and all of them ready
+  std::string preempted_pod;           // uid of one that has not gone yet
   std::optional<RayHeadAddress> head;  // of a head that runs
   bool is_simulated = false;           // nothing answers there
   RaySubmitter submitter;

@@ -235,16 +235,17 @@ void add_variables_to_init_containers(const Variables& variables, json::Value& p
 
 }  // namespace
 
-std::string ray_pod_name(const RayCluster& cluster, const RayGroup& group, std::int64_t slot) {
+std::string ray_pod_name(const RayCluster& cluster, const RayGroup& group, std::int64_t slot,
+                         std::uint64_t incarnation) {
   std::string prefix =
       group.is_head ? cluster.name() + "-head" : fmt::format("{}-{}-worker", cluster.name(), as_name(group.name));
   prefix.resize(std::min(prefix.size(), kLongestPrefix));
-  return client::generated_name(prefix, cluster.uid(), group.is_head ? api::kRayHead : std::string_view(group.name),
-                                static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(cluster.record.attempt));
+  const std::string role = fmt::format("{}#{}", group.name, incarnation);
+  return client::generated_name(prefix, cluster.uid(), role, static_cast<std::uint64_t>(slot),
+                                static_cast<std::uint64_t>(cluster.record.attempt));
 }
 
-json::Value ray_pod(const RayCluster& cluster, const RayGroup& group, std::int64_t slot) {
-  const std::string name = ray_pod_name(cluster, group, slot);
+json::Value ray_pod(const RayCluster& cluster, const RayGroup& group, std::int64_t slot, const std::string& name) {
   json::Value pod =
       controllers::pod_from_template(group.pod_template(), {cluster.ns(), name}, cluster.owner().reference());
   json::object_at(pod, {"metadata"}).erase("generateName");  // its name is its own

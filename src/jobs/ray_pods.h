@@ -1,8 +1,9 @@
 // What the pods of a RayCluster look like, and the Service that leads to its head. Pure; nothing here decides when they
 // are made.
 //
-// A pod is one of its group by its slot, a number that no other living pod of the group has. Its first container runs
-// Ray; the others are the user's own affair.
+// A pod is one of its group by its slot, a number that no other living pod of the group has. One that takes the place
+// of another has another name: who waits for the end of a pod would take the next for it. Its first container runs Ray;
+// the others are the user's own affair.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,10 @@
 
 namespace gangway::jobs {
 
-std::string ray_pod_name(const RayCluster& cluster, const RayGroup& group, std::int64_t slot);
-json::Value ray_pod(const RayCluster& cluster, const RayGroup& group, std::int64_t slot);
+// `incarnation`: a number that grows with the pods that the cluster has lost.
+std::string ray_pod_name(const RayCluster& cluster, const RayGroup& group, std::int64_t slot,
+                         std::uint64_t incarnation);
+json::Value ray_pod(const RayCluster& cluster, const RayGroup& group, std::int64_t slot, const std::string& name);
 
 // The ports of the head that others may use, by name.
 json::Array ray_head_ports(const json::Value& cluster_spec);

@@ -32,10 +32,11 @@ const json::Value& first_container(const json::Value& pod) {
 }
 
 json::Value head_pod(const RayCluster& cluster) {
-  return ray_pod(cluster, cluster.groups.head, 0);
+  return ray_pod(cluster, cluster.groups.head, 0, ray_pod_name(cluster, cluster.groups.head, 0, 0));
 }
 json::Value worker_pod(const RayCluster& cluster, std::int64_t slot = 0) {
-  return ray_pod(cluster, cluster.groups.workers.front(), slot);
+  const RayGroup& group = cluster.groups.workers.front();
+  return ray_pod(cluster, group, slot, ray_pod_name(cluster, group, slot, 0));
 }
 
 TEST(RayStart, FlagsAreSortedAndFilledIn) {
@@ -135,6 +136,17 @@ TEST(RayPods, AWorkerWaitsForTheHeadWithTheSameEnvironment) {
   EXPECT_EQ(json::string_at(wait, {"resources", "requests", "memory"}), "256Mi");
   EXPECT_THAT(std::string(json::array_at(wait, {"args"}).front().as_string()),
               HasSubstr("ray health-check --address r-head-svc.default.svc.cluster.local:6379"));
+}
+
+TEST(RayPods, NoTwoHaveTheSameName) {
+  RayCluster cluster = read_cluster(a_ray_cluster());
+  const RayGroup& workers = cluster.groups.workers.front();
+  const std::string name = ray_pod_name(cluster, workers, 0, 0);
+  EXPECT_EQ(ray_pod_name(cluster, workers, 0, 0), name);
+  EXPECT_NE(ray_pod_name(cluster, workers, 1, 0), name);
+  EXPECT_NE(ray_pod_name(cluster, workers, 0, 1), name) << "the one that takes its place";
+  cluster.record.attempt = 2;
+  EXPECT_NE(ray_pod_name(cluster, workers, 0, 0), name);
 }
 
 TEST(RayPods, ReplicasOfSeveralHostsSayWhichTheyAre) {

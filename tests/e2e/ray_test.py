@@ -176,11 +176,27 @@ def test_a_cluster_is_suspended_and_resumed(user: User) -> None:
     assert {variables(pod)["GANGWAY_ATTEMPT"] for pod in pods_of(user, "pause")} == {"2"}
 
 
+def test_an_autoscaler_may_change_its_own_cluster_and_no_other(user: User) -> None:
+    cluster = a_cluster("scaled")
+    cluster["spec"]["enableInTreeAutoscaling"] = True
+    creates(user, cluster)
+    user.waits("it is ready", lambda: status(user, "raycluster", "scaled").get("state") == "ready")
+    head = next(pod for pod in pods_of(user, "scaled") if pod["metadata"]["labels"]["ray.io/node-type"] == "head")
+    assert [each["name"] for each in head["spec"]["containers"]] == ["ray-head", "autoscaler"]
+
+    def may(*what: str) -> bool:
+        account = f"system:serviceaccount:default:{head['spec']['serviceAccountName']}"
+        return user.tries("auth", "can-i", *what, f"--as={account}").stdout.strip() == "yes"
+
+    assert may("patch", "rayclusters/scaled") and may("list", "pods")
+    assert not may("patch", "rayclusters/other") and not may("create", "pods")
+
+
 # ── jobs ──
 
 
 def test_a_job_runs_on_its_own_cluster_and_completes(user: User) -> None:
-    creates(user, a_job("pi", cluster={"simulated": {"duration": "4s"}}))
+    creates(user, a_job("pi", cluster={"simulated": {"duration": "15s"}}))
     runs(user, "pi")
     table = user.does("get", "rayjob")
     assert columns(table) == ["NAME", "JOB STATUS", "DEPLOYMENT STATUS", "RAY CLUSTER NAME", "START TIME", "END TIME", "AGE"]

@@ -113,9 +113,14 @@ def test_what_a_program_reports_is_in_its_pods_status(space: Namespace) -> None:
         "gangway.progress(epoch=3, step=10, total=40, loss=0.25)\n"
         "time.sleep(3600)\n"
     )
-    package = str(Path(__file__).resolve().parents[2] / "python")
-    container = {"command": ["/usr/bin/python3", "-c", write], "env": [{"name": "PYTHONPATH", "value": package}]}
-    space.create_pod("reporter", "", container=container, securityContext={"runAsUser": 65534})
+    package = Path(__file__).resolve().parents[2] / "python" / "gangway" / "__init__.py"
+    space.apply(config_map("package", {"__init__.py": package.read_text()}))
+    container = {
+        "command": ["/usr/bin/python3", "-c", write], "env": [{"name": "PYTHONPATH", "value": "/mnt/lib"}],
+        "volumeMounts": [{"name": "package", "mountPath": "/mnt/lib/gangway"}],
+    }  # fmt: skip
+    space.create_pod("reporter", "", container=container, securityContext={"runAsUser": 65534},
+                     volumes=[{"name": "package", "configMap": {"name": "package"}}])  # fmt: skip
 
     def conditions() -> dict:
         found = space.get("pod", "reporter").get("status", {}).get("conditions", [])

@@ -1,7 +1,8 @@
 // DirectClient: an ApiClient to the server in this process. No bytes, no sockets, the same rules.
 //
 // Each call takes the full path of a request (authorisation, review, commit) as the named user. Objects are the store's
-// own versions, shared, not copied. Belongs to the loop it is given, on which all answers arrive.
+// own versions, shared, not copied: of a kind whose versions differ in fields they are in the stored one, so that is
+// the one to speak. Belongs to the loop it is given, on which all answers arrive.
 #pragma once
 
 #include <memory>

@@ -98,7 +98,7 @@ TEST_F(EmbeddedKinds, EveryVersionLoadsWithStandardFields) {
       ++versions;
     }
   }
-  EXPECT_EQ(versions, 53u);
+  EXPECT_EQ(versions, 69u);
 }
 
 TEST_F(EmbeddedKinds, PodsAreNormalizedAsTheServerDoes) {

@@ -181,6 +181,30 @@ TEST(Server, KnowsNoPageOfAGroupThatIsNone) {
             "the server could not find the requested resource");
 }
 
+// A power loss must not take back what an answer stood on, not even one that wrote nothing itself.
+TEST(Server, AnswersThatWriteNothingWaitForWhatTheyStandOn) {
+  const std::string path = std::string(kConfigMaps) + "/a";
+  struct Repeated {
+    std::string method, target, body, content_type;
+    int status;
+  };
+  for (const auto& repeated :
+       {Repeated{"POST", kConfigMaps, config_map("a"), "application/json", 409},
+        Repeated{"PATCH", path, R"({"metadata":{"name":"a"}})", "application/merge-patch+json", 200},
+        Repeated{"PUT", path, R"({"metadata":{"name":"a","resourceVersion":"1"}})", "application/json", 409}}) {
+    TestServer server;
+    const api::ObjectKey key{"configmaps", {"default", "a"}};
+    auto first = server.begin("POST", kConfigMaps, {.body = config_map("a")});
+    while (!server.store.head()->get(key)) ASSERT_TRUE(server.loop.run_one());
+    ASSERT_FALSE(server.store.root()->get(key)) << "nothing is under way, so nothing is tested";
+    auto second =
+        server.begin(repeated.method, repeated.target, {.body = repeated.body, .content_type = repeated.content_type});
+    while (!*second) ASSERT_TRUE(server.loop.run_one());
+    EXPECT_EQ((*second)->status, repeated.status) << (*second)->text;
+    EXPECT_TRUE(server.store.root()->get(key)) << repeated.method << " was answered too early";
+  }
+}
+
 TEST(Server, FinalizersHoldADeletedObject) {
   TestServer server;
   server.post(kConfigMaps, R"({"metadata":{"name":"a","finalizers":["example.com/hold"]}})");

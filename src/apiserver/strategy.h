@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/convert/lossless.h"
 #include "apiserver/auth/user.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -95,6 +96,9 @@ struct Strategy {
   // Between the form that is served and the one that is stored, for kinds that share their storage with another.
   void (*to_storage)(json::Value& object) = nullptr;
   void (*from_storage)(json::Value& object) = nullptr;
+  // The versions of the kind, where they differ in fields; null: an object is the same in all of them. Strategies see
+  // objects in the version of the request.
+  const api::VersionPair* versions = nullptr;
   // What no two objects may hold at once ("clusterip/10.96.0.5", "nodeport/30001"); committed with the object.
   std::vector<std::string> (*claims)(const json::Value& object) = nullptr;
   // Names: the messages of what is wrong with one, none when it is right.

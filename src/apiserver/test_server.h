@@ -76,7 +76,8 @@ class TestServer {
     std::vector<std::pair<std::string, std::string>> headers = {};
   };
 
-  TestResponse request(std::string method, std::string target, Options options) {
+  // Sends it and does not turn the loop. The answer is filled in when it comes.
+  std::shared_ptr<std::optional<TestResponse>> begin(std::string method, std::string target, Options options) {
     sys::HttpRequest request;
     request.method = std::move(method);
     request.target = std::move(target);
@@ -87,11 +88,15 @@ class TestServer {
     for (auto& [name, value] : options.headers) request.headers.add(name, value);
     request.peer.common_name = options.peer;
     request.peer.organizations = options.groups;
-    std::optional<TestResponse> out;
-    server->handle(std::move(request), loop, [&](sys::HttpResponse&& response) { out = read(std::move(response)); });
+    auto out = std::make_shared<std::optional<TestResponse>>();
+    server->handle(std::move(request), loop, [out](sys::HttpResponse&& response) { *out = read(std::move(response)); });
+    return out;
+  }
+  TestResponse request(std::string method, std::string target, Options options) {
+    auto out = begin(std::move(method), std::move(target), std::move(options));
     loop.run_until_idle();
-    EXPECT_TRUE(out.has_value()) << "no answer";
-    return out ? std::move(*out) : TestResponse{};
+    EXPECT_TRUE(out->has_value()) << "no answer";
+    return *out ? *std::move(*out) : TestResponse{};
   }
   TestResponse get(std::string target) { return request("GET", std::move(target), {}); }
   TestResponse post(std::string target, std::string body) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/rest/prepare.h"
+#include "apiserver/rest/versions.h"
 #include "apiserver/status.h"
 #include "apiserver/tables/table.h"
 #include "json/yaml.h"
@@ -30,6 +31,7 @@ std::string list_metadata(const Call& call, const ListAnswer& answer) {
 
 Result<std::string> partial_metadata(const Call& call, const api::Version& version, bool typed) {
   GW_TRY(auto object, json::parse(*version.json));
+  to_served_version(call, object);
   json::Object partial;
   if (typed) {
     partial["kind"] = "PartialObjectMetadata";
@@ -111,12 +113,12 @@ Answer json_answer(const json::Value& value, int status) {
 }
 
 std::string stored_prefix(const Call& call) {
-  bool as_stored = call.wanted.form == Form::kObject && !call.kind->strategy->from_storage;
+  bool as_stored = call.wanted.form == Form::kObject && !call.kind->strategy->from_storage && !is_converted(call);
   return as_stored ? type_prefix(call) : std::string();
 }
 
 Result<std::string> object_json(const Call& call, const api::Version& version) {
-  if (call.kind->strategy->from_storage) {
+  if (call.kind->strategy->from_storage || is_converted(call)) {
     GW_TRY(auto object, open_version(call, version));
     return json::serialize(object);
   }

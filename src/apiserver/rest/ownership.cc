@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "api/convert/lossless.h"
 #include "apiserver/rest/decode.h"
+#include "apiserver/strategy.h"
 #include "json/field_set.h"
 #include "json/managed_fields.h"
 #include "json/schema_decode.h"
@@ -37,6 +39,25 @@ const json::FieldSet* reset_fields(const Call& call) {
   return nullptr;
 }
 
+std::string_view version_name(std::string_view api_version) {
+  return api_version.substr(api_version.find('/') + 1);
+}
+
+// The form that a manager wrote in, where that has other fields than the call's.
+std::optional<json::VersionForm> form_of(const Call& call, std::string_view api_version) {
+  const auto* pair = call.kind->strategy->versions;
+  const auto* there = call.kind->version(version_name(api_version));
+  if (!pair || !there || there == call.version) return std::nullopt;
+  auto in = [pair](const ServedVersion* version) {
+    return [pair, version](const json::Value& object) {
+      auto converted = object;
+      api::convert(converted, *pair, version->name);
+      return converted;
+    };
+  };
+  return json::VersionForm{there->whole ? there->whole.get() : there->schema, in(there), in(call.version)};
+}
+
 json::FieldWrite field_write(const Call& call, const WriteOptions& options) {
   json::FieldWrite write;
   write.schema = call.version->whole ? call.version->whole.get() : call.version->schema;
@@ -46,18 +67,19 @@ json::FieldWrite field_write(const Call& call, const WriteOptions& options) {
   write.api_version = group_version(call.kind->group, call.version->name);
   write.now = call.now;
   write.reset_fields = reset_fields(call);
+  if (call.kind->strategy->versions)
+    write.form_of = [&call](std::string_view api_version) { return form_of(call, api_version); };
   return write;
 }
 
 // Managers are followed in the versions they wrote in. An object with a field that one of these does not describe
 // cannot be, and Kubernetes then lets go of all its managers.
 bool can_be_followed(const Call& call, const json::Value& old, const json::Value& object) {
-  if (!call.kind->custom || call.kind->versions.size() < 2) return true;
+  if (!call.kind->custom || call.kind->versions.size() < 2 || call.kind->strategy->versions) return true;
   const auto* managed = json::find(old, {"metadata", "managedFields"});
   if (!managed || !managed->is_array()) return true;
   return std::none_of(managed->get_array().begin(), managed->get_array().end(), [&](const json::Value& entry) {
-    auto written_in = json::string_at(entry, {"apiVersion"});
-    const auto* version = call.kind->version(written_in.substr(written_in.find('/') + 1));
+    const auto* version = call.kind->version(version_name(json::string_at(entry, {"apiVersion"})));
     return version && version != call.version &&
            !json::unknown_fields(object, *version->schema, json::Dialect::kCustom).empty();
   });

@@ -10,6 +10,7 @@
 #include "apiserver/rest/custom_resource.h"
 #include "apiserver/rest/metadata_rules.h"
 #include "apiserver/rest/ownership.h"
+#include "apiserver/rest/versions.h"
 #include "apiserver/status.h"
 #include "json/arena.h"
 #include "json/schema_prune.h"
@@ -90,6 +91,18 @@ std::string_view stored_group(const KindInfo& kind) {
   return dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
 }
 
+// What a version cannot say reaches the stored form past that version's own schema.
+std::vector<Cause> check_stored_form(const Call& call, const Review& review) {
+  if (!is_converted(call)) return {};
+  auto stored = [&call](json::Value object) {
+    to_stored_version(call, object);
+    return object;
+  };
+  const auto before = review.old ? stored(*review.old) : json::Value();
+  return check_custom_resource(call.kind->storage_version(), review.subresource, stored(review.object),
+                               review.old ? &before : nullptr);
+}
+
 Result<void> validate(Call& call, Review& review) {
   if (call.kind->custom) GW_CHECKED(check_own_type(*call.kind, *call.version, review.object));
   auto causes = check_metadata(call, review.object);
@@ -100,6 +113,7 @@ Result<void> validate(Call& call, Review& review) {
   auto by_schema = call.kind->custom
                        ? check_custom_resource(*call.version, review.subresource, review.object, review.old)
                        : json::validate(review.object, *call.version->schema, json::Dialect::kBuiltin);
+  if (by_schema.empty()) by_schema = check_stored_form(call, review);
   causes.insert(causes.end(), by_schema.begin(), by_schema.end());
   if (call.kind->strategy->validate) call.kind->strategy->validate(review);
   causes.insert(causes.end(), review.causes.begin(), review.causes.end());
@@ -115,6 +129,7 @@ Result<void> validate(Call& call, Review& review) {
 Prepared preview_of(const Call& call, json::Value object, bool created) {
   object.as_object().erase("apiVersion");
   object.as_object().erase("kind");
+  to_stored_version(call, object);
   if (call.kind->strategy->to_storage) call.kind->strategy->to_storage(object);
   auto header = std::make_shared<const api::Header>(api::read_header(object, call.kind->header_fields));
   Prepared prepared;
@@ -225,6 +240,7 @@ Facts facts_for(const Call& call, const store::Root& state, const RbacPolicy& po
 Result<json::Value> open_version(const Call& call, const api::Version& version, boost::json::storage_ptr storage) {
   GW_TRY(auto object, json::parse(*version.json, {}, nullptr, std::move(storage)));
   if (call.kind->strategy->from_storage) call.kind->strategy->from_storage(object);
+  to_served_version(call, object);
   object.as_object()["apiVersion"] = group_version(call.kind->group, call.version->name);
   object.as_object()["kind"] = call.kind->kind;
   return object;
@@ -233,6 +249,7 @@ Result<json::Value> open_version(const Call& call, const api::Version& version, 
 api::Draft close_object(const Call& call, json::Value object) {
   object.as_object().erase("apiVersion");
   object.as_object().erase("kind");
+  to_stored_version(call, object);
   // A field that only this version describes has no place in the one that is stored.
   if (const auto& stored = call.kind->storage_version(); call.kind->custom && &stored != call.version) {
     json::prune(object, *stored.schema, stored.object_meta);

@@ -45,6 +45,8 @@ class Resources {
 
  private:
   void try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt, const Done& done);
+  // For an answer that writes nothing: given once nothing can take back the head it was read off.
+  void answer_once_published(const CallPtr& call, store::Revision seen, Result<Answer> answer, const Done& done);
 
   store::Store& store_;
   sys::EventLoop& api_loop_;

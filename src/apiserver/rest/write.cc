@@ -31,10 +31,13 @@ void Resources::commit(const CallPtr& call, Prepare prepare, const Done& done) {
 void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& prepare, int attempt,
                            const Done& done) {
   auto warnings_before = call->warnings.size();
-  auto prepared = (*prepare)(*store_.head());
-  if (!prepared) return done(prepared.error());
-  if (prepared->preview) return done(Answer{prepared->created ? 201 : 200, object_answer(prepared->preview)});
-  if (prepared->unchanged) return done(Answer{200, object_answer(prepared->unchanged)});
+  auto head = store_.head();
+  auto prepared = (*prepare)(*head);
+  if (!prepared) return answer_once_published(call, head->revision(), prepared.error(), done);
+  if (auto told = prepared->preview ? prepared->preview : prepared->unchanged) {
+    auto status = prepared->preview && prepared->created ? 201 : 200;
+    return answer_once_published(call, head->revision(), Answer{status, object_answer(std::move(told))}, done);
+  }
   GW_CHECK(!prepared->writes.empty());
 
   auto created = prepared->created;
@@ -52,8 +55,8 @@ void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& 
               return done(Answer{created ? 201 : 200, object_answer(shown ? shown : committed->versions.front())});
             auto reason = committed.error().reason;
             // What exists may also be a claim (an address, a port) that the next attempt will not make again.
-            if (reason == Reason::kAlreadyExists && store_.head()->get(key))
-              return done(already_exists(*call->kind, key.object.name));
+            if (auto now = store_.head(); reason == Reason::kAlreadyExists && now->get(key))
+              return answer_once_published(call, now->revision(), already_exists(*call->kind, key.object.name), done);
             bool stale = reason == Reason::kConflict || reason == Reason::kNotFound || reason == Reason::kAlreadyExists;
             if (!stale) return done(committed.error());
             if (attempt < kMostAttempts) {
@@ -63,6 +66,19 @@ void Resources::try_commit(const CallPtr& call, const std::shared_ptr<Prepare>& 
             done(conflict(*call->kind, key.object.name, "too many others are writing to it; try again"));
           });
         });
+  });
+}
+
+void Resources::answer_once_published(const CallPtr& call, store::Revision seen, Result<Answer> answer,
+                                      const Done& done) {
+  if (store_.root()->revision() == seen) return done(std::move(answer));
+  auto kept =
+      std::make_shared<Result<Answer>>(std::move(answer));  // an answer cannot be copied, a completion has to be
+  api_loop_.post([this, call, seen, done, kept] {
+    store_.when_published(seen, [call, done, kept](Result<void> published) {
+      if (!published) *kept = std::move(published).error();
+      call->here.post([done, kept] { done(std::move(*kept)); });
+    });
   });
 }
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/gang_annotations.h"
-#include "apiserver/strategies/pod_spec.h"
+#include "apiserver/strategies/job_templates.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -62,11 +63,9 @@ void check_containers_of(const api::KubeflowKind& kind, const Field& replica) {
     return containers.required(kind.is_first_main ? "the first one is where processes are started"
                                                   : fmt::format("a container called {} is needed", kind.container));
   }
-  bool has_main = false;
-  for (const auto& container : containers.items()) {
-    if (container["name"].text() == kind.container) has_main = true;
-    if (container["image"].empty()) container["image"].required();
-  }
+  const auto all = containers.items();
+  const bool has_main = std::any_of(all.begin(), all.end(),
+                                    [&](const Field& container) { return container["name"].text() == kind.container; });
   if (!has_main && !kind.is_first_main) {
     containers.refuse(
         "FieldValueInvalid",
@@ -99,8 +98,30 @@ void check_processes(Review& review, const Field& spec) {
   }
 }
 
+// The size that Workers are made for: those beyond it would wait for the others in vain.
+void check_size(const Field& spec, const Field& before) {
+  auto replicas = spec["pytorchReplicaSpecs"]["Worker"]["replicas"];
+  auto fewest = spec["elasticPolicy"]["minReplicas"];
+  auto most = spec["elasticPolicy"]["maxReplicas"];
+  const auto numbers = [](const Field& of) {
+    return std::tuple(of["pytorchReplicaSpecs"]["Worker"]["replicas"].integer_or(1),
+                      of["elasticPolicy"]["minReplicas"].integer_or(0),
+                      of["elasticPolicy"]["maxReplicas"].integer_or(0));
+  };
+  // What is stored may be as it is: other changes of it are not held up.
+  if (before && numbers(before) == numbers(spec)) return;
+  const auto count = replicas.integer_or(1);
+  if (most && count > most.integer_or(count)) {
+    replicas.invalid(fmt::format("must not be more than spec.elasticPolicy.maxReplicas ({})", most.integer_or(count)));
+  }
+  if (fewest && count < fewest.integer_or(count)) {
+    replicas.invalid(
+        fmt::format("must not be less than spec.elasticPolicy.minReplicas ({})", fewest.integer_or(count)));
+  }
+}
+
 // True when it can go on with fewer Workers than it would like.
-bool check_elastic(Review& review, const Field& spec) {
+bool check_elastic(Review& review, const Field& spec, const Field& before) {
   auto policy = spec["elasticPolicy"];
   if (!policy) return false;
   auto workers = spec["pytorchReplicaSpecs"]["Worker"];
@@ -109,6 +130,8 @@ bool check_elastic(Review& review, const Field& spec) {
   if (!workers) workers.required("only Workers come and go, as spec.elasticPolicy says");
   if (fewest && most && fewest.integer_or(1) > most.integer_or(1)) {
     fewest.invalid(fmt::format("must not be more than spec.elasticPolicy.maxReplicas ({})", most.integer_or(1)));
+  } else if (workers) {
+    check_size(spec, before);
   }
   if (!policy["metrics"].empty()) {
     review.warnings.emplace_back("spec.elasticPolicy.metrics: there is no autoscaler here, it has no effect");
@@ -122,7 +145,7 @@ void validate_pytorch_job(Review& review) {
   auto job = new_object(review);
   auto spec = job["spec"];
   if (!review.old) check_job_names(kind, job);
-  check_types(kind, spec[kind.replica_specs]);
+  check_types(kind, spec[kind.replica_specs], old_object(review)["spec"][kind.replica_specs]);
   if (auto master = spec[kind.replica_specs]["Master"]) {
     if (!master["replicas"]) {
       master["replicas"].required("must be given as 1");
@@ -132,7 +155,7 @@ void validate_pytorch_job(Review& review) {
   }
   check_run_policy(review, kind, job, old_object(review));
   check_processes(review, spec);
-  const bool is_elastic = check_elastic(review, spec);
+  const bool is_elastic = check_elastic(review, spec, old_object(review)["spec"]);
   check_job_annotations(job, old_object(review), is_elastic);
 }
 
@@ -142,7 +165,7 @@ void validate_tf_job(Review& review) {
   auto job = new_object(review);
   auto specs = job["spec"][kind.replica_specs];
   if (!review.old) check_job_names(kind, job);
-  check_types(kind, specs);
+  check_types(kind, specs, old_object(review)["spec"][kind.replica_specs]);
   for (auto type : {api::kChief, api::kMaster}) {
     if (auto replicas = specs[type]["replicas"]; replicas.integer_or(1) > 1) {
       replicas.invalid(fmt::format("there is one {} at most", type));
@@ -183,7 +206,7 @@ void normalise_replicas(Review& review, const api::KubeflowKind& kind, std::stri
   add_replicas(review, kind, but_for);
 }
 
-void check_types(const api::KubeflowKind& kind, const Field& specs) {
+void check_types(const api::KubeflowKind& kind, const Field& specs, const Field& before) {
   if (specs.empty()) return specs.required(fmt::format("at least one of {}", fmt::join(kind.types, ", ")));
   for (const auto& [key, field] : specs.entries()) {
     const std::string_view type = api::canonical_type(kind, key);
@@ -195,7 +218,7 @@ void check_types(const api::KubeflowKind& kind, const Field& specs) {
     } else {
       auto replica = specs[key];
       check_containers_of(kind, replica);
-      check_template_metadata(replica["template"]);
+      check_job_template(replica["template"], before[key]["template"]);
     }
   }
 }

@@ -17,8 +17,8 @@ void normalise_replicas(Review& review, const api::KubeflowKind& kind, std::stri
 
 // Pods and Services are called after the job, and both names have to be labels.
 void check_job_names(const api::KubeflowKind& kind, const Field& job);
-// Which types there are, and their templates.
-void check_types(const api::KubeflowKind& kind, const Field& specs);
+// Which types there are, and their templates; `before` is the same before the update.
+void check_types(const api::KubeflowKind& kind, const Field& specs, const Field& before);
 // spec.runPolicy; `operator_name` is who may be named as its manager beside Kueue. With warnings about older places.
 void check_run_policy(Review& review, const api::KubeflowKind& kind, const Field& job, const Field& before,
                       std::string_view operator_name = "kubeflow.org/training-operator");

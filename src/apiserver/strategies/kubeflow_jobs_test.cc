@@ -74,6 +74,25 @@ TEST(PyTorchJobs, HaveAScaleOfTheirWorkers) {
   EXPECT_EQ(found.body.at("spec").at("pytorchReplicaSpecs").at("Worker").at("replicas"), 5);
 }
 
+TEST(PyTorchJobs, AreScaledWithinTheirLimits) {
+  TestServer server;
+  const std::string elastic = R"(,"elasticPolicy":{"minReplicas":2,"maxReplicas":4})";
+  const std::string scale = std::string(kPyTorchJobs) + "/j/scale";
+  auto made =
+      server.post(kPyTorchJobs, pytorch(R"({"Worker":)" + replica("pytorch", R"("replicas":3)") + "}", elastic));
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(server.merge_patch(scale, R"({"spec":{"replicas":4}})").status, 200);
+  EXPECT_EQ(server.merge_patch(scale, R"({"spec":{"replicas":2}})").status, 200);
+  auto more = server.merge_patch(scale, R"({"spec":{"replicas":5}})");
+  EXPECT_EQ(more.status, 422);
+  EXPECT_THAT(more.text, ::testing::HasSubstr("must not be more than spec.elasticPolicy.maxReplicas (4)"));
+  auto fewer = server.merge_patch(scale, R"({"spec":{"replicas":1}})");
+  EXPECT_EQ(fewer.status, 422);
+  EXPECT_THAT(fewer.text, ::testing::HasSubstr("must not be less than spec.elasticPolicy.minReplicas (2)"));
+  auto found = server.request("GET", std::string(kPyTorchJobs) + "/j", {});
+  EXPECT_EQ(found.body.at("spec").at("pytorchReplicaSpecs").at("Worker").at("replicas"), 2);
+}
+
 TEST(PyTorchJobs, NameTheFieldOfEachMistake) {
   struct Case {
     const char* name;
@@ -103,12 +122,35 @@ TEST(PyTorchJobs, NameTheFieldOfEachMistake) {
       {"image",
        pytorch(R"({"Worker":{"replicas":1,"template":{"spec":{"containers":[{"name":"pytorch"}]}}}})"),
        {"spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].image: Required value"}},
+      {"ports",
+       pytorch(R"({"Worker":{"replicas":1,"template":{"spec":{"containers":[{"name":"pytorch","image":"i","ports":[
+         {"name":"a","containerPort":1},{"name":"a","containerPort":2}]}]}}}})"),
+       {"spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].ports[1].name: Duplicate value: \"a\""}},
+      {"amounts",
+       pytorch(R"({"Worker":{"replicas":1,"template":{"spec":{"containers":[{"name":"pytorch","image":"i","resources":{
+         "limits":{"memory":"lots"}}}]}}}})"),
+       {"spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].resources.limits[memory]: Invalid value: "
+        "\"lots\": must be a quantity, such as 2, 500m or 4Gi"}},
+      {"mounts",
+       pytorch(R"({"Worker":{"replicas":1,"template":{"spec":{"volumes":[{"name":"scratch"}],"containers":[{
+         "name":"pytorch","image":"i","volumeMounts":[{"name":"scratch","mountPath":"/s"},
+         {"name":"data","mountPath":"/d"}]}]}}}})"),
+       {"spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].volumeMounts[1].name: Not found: \"data\""}},
       {"processes",
        pytorch(worker, R"(,"nprocPerNode":"2","elasticPolicy":{"nProcPerNode":2})"),
        {"spec.elasticPolicy.nProcPerNode: Forbidden: spec.nprocPerNode says it already"}},
       {"range",
        pytorch(worker, R"(,"elasticPolicy":{"minReplicas":3,"maxReplicas":2})"),
        {"spec.elasticPolicy.minReplicas: Invalid value: 3: must not be more than spec.elasticPolicy.maxReplicas (2)"}},
+      {"more than the most",
+       pytorch(R"({"Worker":)" + replica("pytorch", R"("replicas":4)") + "}",
+               R"(,"elasticPolicy":{"minReplicas":1,"maxReplicas":3})"),
+       {"spec.pytorchReplicaSpecs.Worker.replicas: Invalid value: 4: must not be more than "
+        "spec.elasticPolicy.maxReplicas (3)"}},
+      {"fewer than the fewest",
+       pytorch(worker, R"(,"elasticPolicy":{"minReplicas":2,"maxReplicas":3})"),
+       {"spec.pytorchReplicaSpecs.Worker.replicas: Invalid value: 1: must not be less than "
+        "spec.elasticPolicy.minReplicas (2)"}},
       {"minimum",
        pytorch(worker, R"(,"runPolicy":{"schedulingPolicy":{"minAvailable":2}})"),
        {"spec.runPolicy.schedulingPolicy.minAvailable: Invalid value: 2: must not be more than all replicas (1)"}},

@@ -11,8 +11,8 @@
 #include "api/mpi.h"
 #include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/gang_annotations.h"
+#include "apiserver/strategies/job_templates.h"
 #include "apiserver/strategies/kubeflow_jobs.h"
-#include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -113,13 +113,11 @@ void check_size(const Field& spec) {
   check_sum("processingUnits", "processingUnitsPerNode");
 }
 
-void check_first_template(const Field& spec) {
+void check_first_template(const Field& spec, const Field& before) {
   if (!spec["template"]) return spec["template"].required("or spec.mpiReplicaSpecs, in v1 and v2beta1");
   auto containers = spec["template"]["spec"]["containers"];
   if (containers.empty()) return containers.required("the first one runs mpirun");
-  for (const auto& container : containers.items())
-    if (container["image"].empty()) container["image"].required();
-  check_template_metadata(spec["template"]);
+  check_job_template(spec["template"], before["template"]);
 }
 
 void check_name(const Field& job) {
@@ -134,7 +132,7 @@ void check_name(const Field& job) {
 void validate_first(Review& review, const Field& job) {
   if (!review.old) check_name(job);
   check_size(job["spec"]);
-  check_first_template(job["spec"]);
+  check_first_template(job["spec"], old_object(review)["spec"]);
   check_job_annotations(job, old_object(review), false);
 }
 
@@ -178,7 +176,7 @@ void validate_later(Review& review, const Field& job, bool by_ssh) {
   const auto& kind = by_ssh ? api::ssh_mpi_job_kind() : api::mpi_job_kind();
   auto specs = job["spec"][kind.replica_specs];
   if (!review.old) check_job_names(kind, job);
-  check_types(kind, specs);
+  check_types(kind, specs, old_object(review)["spec"][kind.replica_specs]);
   check_roles(specs, by_ssh);
   auto folder = job["spec"]["sshAuthMountPath"];
   if (folder && !folder.text().starts_with("/")) folder.invalid("must be an absolute path");

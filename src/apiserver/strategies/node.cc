@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "apiserver/strategies/pod_spec.h"
 #include "apiserver/strategies/resources.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
@@ -33,25 +34,6 @@ Result<void> admit(Review& review) {
   }
   taints.get_array().push_back(json::Object{{"effect", "NoSchedule"}, {"key", kNotReady}});
   return {};
-}
-
-void check_taints(const Field& taints) {
-  std::set<std::pair<std::string_view, std::string_view>> seen;
-  for (const auto& taint : taints.items()) {
-    taint["key"].invalid_each(names::check_qualified_name(taint["key"].text()));
-    taint["value"].invalid_each(names::check_label_value(taint["value"].text()));
-    auto effect = taint["effect"];
-    if (effect.empty()) {
-      effect.required();
-    } else {
-      effect.one_of({"NoSchedule", "PreferNoSchedule", "NoExecute"});
-    }
-    if (!seen.insert({taint["key"].text(), effect.text()}).second) {
-      taint.refuse(
-          "FieldValueDuplicate",
-          fmt::format("Duplicate value: {}: taints must be unique by key and effect pair", shown(*taint.value())));
-    }
-  }
 }
 
 void check_amounts(const Field& status) {

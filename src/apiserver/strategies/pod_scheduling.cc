@@ -1,6 +1,8 @@
 // Where a pod may run: tolerations, affinity, spreading.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "apiserver/strategies/labels.h"
 #include "apiserver/strategies/pod_spec.h"
 #include "base/names.h"
@@ -115,6 +117,25 @@ void check_constraint(const Field& constraint) {
 }
 
 }  // namespace
+
+void check_taints(const Field& taints) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const auto& taint : taints.items()) {
+    taint["key"].invalid_each(names::check_qualified_name(taint["key"].text()));
+    taint["value"].invalid_each(names::check_label_value(taint["value"].text()));
+    auto effect = taint["effect"];
+    if (effect.empty()) {
+      effect.required();
+    } else {
+      effect.one_of({"NoSchedule", "PreferNoSchedule", "NoExecute"});
+    }
+    if (!seen.insert({taint["key"].text(), effect.text()}).second) {
+      taint.refuse(
+          "FieldValueDuplicate",
+          fmt::format("Duplicate value: {}: taints must be unique by key and effect pair", shown(*taint.value())));
+    }
+  }
+}
 
 void check_tolerations(const Field& tolerations) {
   for (const auto& toleration : tolerations.items()) check_toleration(toleration);

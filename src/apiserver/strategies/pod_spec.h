@@ -28,6 +28,8 @@ void check_containers(const Field& spec, const std::set<std::string_view>& volum
 // Returns the names of the volumes that are right.
 std::set<std::string_view> check_volumes(const Field& volumes);
 void check_tolerations(const Field& tolerations);
+// The other side of it: the taints of nodes.
+void check_taints(const Field& taints);
 void check_affinity(const Field& affinity);
 void check_spread(const Field& constraints);
 void check_node_selector(const Field& selector);

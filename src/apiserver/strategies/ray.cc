@@ -9,7 +9,7 @@
 
 #include "apiserver/strategies/creator.h"
 #include "apiserver/strategies/gang_annotations.h"
-#include "apiserver/strategies/pod_spec.h"
+#include "apiserver/strategies/job_templates.h"
 #include "apiserver/strategies/review.h"
 #include "apiserver/strategies/strategies.h"
 #include "base/names.h"
@@ -32,15 +32,13 @@ void check_manager(const Field& spec, const Field& before) {
   if (before) spec["managedBy"].immutable(before["managedBy"]);
 }
 
-void check_template(const Field& group, std::string_view what) {
+void check_template(const Field& group, const Field& before, std::string_view what) {
   auto containers = group["template"]["spec"]["containers"];
   if (containers.empty()) return containers.required(fmt::format("the first one runs {}", what));
-  for (const auto& container : containers.items())
-    if (container["image"].empty()) container["image"].required();
-  check_template_metadata(group["template"]);
+  check_job_template(group["template"], before["template"]);
 }
 
-void check_worker_group(const Field& group) {
+void check_worker_group(const Field& group, const Field& before) {
   auto name = group["groupName"];
   if (name.empty()) {
     name.required();
@@ -54,7 +52,7 @@ void check_worker_group(const Field& group) {
   const auto hosts = group["numOfHosts"].integer_or(1);
   if (hosts > 0 && group["replicas"].integer_or(0) > kMostPods / hosts)
     group["replicas"].invalid(fmt::format("makes more than {} pods", kMostPods));
-  check_template(group, "a worker");
+  check_template(group, before, "a worker");
 }
 
 void check_autoscaler(const Field& spec) {
@@ -62,14 +60,15 @@ void check_autoscaler(const Field& spec) {
   spec["autoscalerOptions"]["upscalingMode"].one_of({"Default", "Aggressive", "Conservative"});
 }
 
-// The spec of a cluster, which also stands in a job.
-void check_cluster_spec(Review& review, const Field& spec) {
+// The spec of a cluster, which also stands in a job; `before` is the same before the update.
+void check_cluster_spec(Review& review, const Field& spec, const Field& before) {
   auto head = spec["headGroupSpec"];
   if (!head) return head.required();
-  check_template(head, "the head");
+  check_template(head, before["headGroupSpec"], "the head");
   std::set<std::string_view> names;
-  for (const auto& group : spec["workerGroupSpecs"].items()) {
-    check_worker_group(group);
+  for (std::size_t i = 0; i < spec["workerGroupSpecs"].size(); ++i) {
+    const auto group = spec["workerGroupSpecs"].at(i);
+    check_worker_group(group, before["workerGroupSpecs"].at(i));
     if (!names.insert(group["groupName"].text()).second) group["groupName"].duplicate();
   }
   check_autoscaler(spec);
@@ -94,7 +93,7 @@ void validate_ray_cluster(Review& review) {
   auto spec = cluster["spec"];
   if (!spec) return spec.required();
   check_manager(spec, old_object(review)["spec"]);
-  check_cluster_spec(review, spec);
+  check_cluster_spec(review, spec, old_object(review)["spec"]);
   check_job_annotations(cluster, old_object(review), can_shrink(spec));
 }
 
@@ -121,14 +120,14 @@ void check_program(const Field& spec) {
     if (spec[field]) spec[field].forbidden("a job in SidecarMode has none");
 }
 
-void check_place(Review& review, const Field& spec) {
+void check_place(Review& review, const Field& spec, const Field& before) {
   auto selector = spec["clusterSelector"];
   auto cluster = spec["rayClusterSpec"];
   if (selector && selector[api::kRayClusterLabel].empty())
     selector.key(api::kRayClusterLabel).required("the name of the cluster");
   if (selector && cluster) cluster.forbidden("spec.clusterSelector names a cluster already");
   if (!selector && !cluster) return cluster.required("or clusterSelector, the name of a cluster that is there");
-  if (cluster) check_cluster_spec(review, cluster);
+  if (cluster) check_cluster_spec(review, cluster, before["rayClusterSpec"]);
 }
 
 void check_limits(const Field& spec) {
@@ -169,13 +168,13 @@ void validate_ray_job(Review& review) {
   if (!spec) return spec.required();
   check_manager(spec, old_object(review)["spec"]);
   check_program(spec);
-  check_place(review, spec);
+  check_place(review, spec, old_object(review)["spec"]);
   check_limits(spec);
   check_deletion(spec);
   if (auto submitter = spec["submitterPodTemplate"]) {
     auto containers = submitter["spec"]["containers"];
     if (containers.empty()) containers.required("the first one hands the program over");
-    check_template_metadata(submitter);
+    check_job_template(submitter, old_object(review)["spec"]["submitterPodTemplate"]);
   }
   check_job_annotations(job, old_object(review), can_shrink(spec["rayClusterSpec"]));
 }

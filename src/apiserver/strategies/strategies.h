@@ -5,7 +5,10 @@
 
 namespace gangway::apiserver {
 
+const Strategy& admission_check_strategy();
 const Strategy& allotment_strategy();
+const Strategy& cluster_queue_strategy();
+const Strategy& cohort_strategy();
 const Strategy& config_map_strategy();
 const Strategy& configuration_strategy();
 const Strategy& core_event_strategy();
@@ -18,6 +21,7 @@ const Strategy& endpoints_strategy();
 const Strategy& events_event_strategy();
 const Strategy& job_strategy();
 const Strategy& lease_strategy();
+const Strategy& local_queue_strategy();
 const Strategy& namespace_strategy();
 const Strategy& node_strategy();
 const Strategy& pod_group_strategy();
@@ -28,6 +32,7 @@ const Strategy& pytorch_job_strategy();
 const Strategy& ray_cluster_strategy();
 const Strategy& ray_job_strategy();
 const Strategy& replica_set_strategy();
+const Strategy& resource_flavor_strategy();
 const Strategy& role_binding_strategy();
 const Strategy& role_strategy();
 const Strategy& secret_strategy();
@@ -36,7 +41,9 @@ const Strategy& service_strategy();
 const Strategy& stateful_set_strategy();
 const Strategy& storage_class_strategy();
 const Strategy& tf_job_strategy();
+const Strategy& topology_strategy();
 const Strategy& volume_claim_strategy();
 const Strategy& volume_strategy();
+const Strategy& workload_strategy();
 
 }  // namespace gangway::apiserver

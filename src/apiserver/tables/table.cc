@@ -4,6 +4,7 @@
 
 #include "apiserver/rest/encode.h"
 #include "apiserver/rest/prepare.h"
+#include "apiserver/rest/versions.h"
 #include "apiserver/tables/cells.h"
 #include "apiserver/tables/pod_cells.h"
 #include "base/time.h"
@@ -70,6 +71,7 @@ Result<RowObject> row_object(const Call& call) {
 
 Result<json::Value> row_of(const Call& call, const api::Version& version, RowObject include) {
   GW_TRY(auto object, json::parse(*version.json));
+  to_served_version(call, object);
   json::Array cells;
   for (const auto& column : call.version->columns)
     cells.push_back(cell_of(column, object, call.kind->custom, call.now));

@@ -226,17 +226,20 @@ void Controller::act(const api::ObjectKey& key, Outcome outcome) {
   if (reconciler_.assumes_its_effects()) return act_assuming(key, std::move(outcome));
   held_[key].answers_missing = outcome.allowed_now.size();
   status_.actions += outcome.allowed_now.size();
+  const WallTime begun = loop_.clock().wall();
   for (Action& action : outcome.allowed_now) {
     const std::string_view verb = verb_of(action);
     Announcement announcement = take_announcement(action);
-    runner_.run(std::move(action), [this, key, verb, announcement = std::move(announcement)](ActionAnswer answer) {
-      announce(announcement, answer.result);
-      answered(key, verb, std::move(answer));
-    });
+    runner_.run(std::move(action),
+                [this, key, verb, begun, announcement = std::move(announcement)](ActionAnswer answer) {
+                  announce(announcement, begun, answer.result);
+                  answered(key, verb, std::move(answer));
+                });
   }
 }
 
 void Controller::act_assuming(const api::ObjectKey& key, Outcome outcome) {
+  const WallTime begun = loop_.clock().wall();
   for (Action& action : outcome.allowed_now) {
     const ObjectHolds::Object object = object_of(action);
     const std::string_view verb = verb_of(action);
@@ -244,8 +247,8 @@ void Controller::act_assuming(const api::ObjectKey& key, Outcome outcome) {
     ++status_.actions;
     Announcement announcement = take_announcement(action);
     runner_.run(std::move(action),
-                [this, object, key, verb, announcement = std::move(announcement)](ActionAnswer answer) {
-                  announce(announcement, answer.result);
+                [this, object, key, verb, begun, announcement = std::move(announcement)](ActionAnswer answer) {
+                  announce(announcement, begun, answer.result);
                   answered_assuming(object, key, verb, std::move(answer));
                 });
   }
@@ -281,9 +284,9 @@ void Controller::freed(const ObjectHolds::Object& object, const ObjectHolds::Hol
   queue_.add(hold.key);
 }
 
-void Controller::announce(const Announcement& announcement, const Result<void>& result) {
+void Controller::announce(const Announcement& announcement, WallTime begun, const Result<void>& result) {
   if (result) {
-    if (announcement.done) events_.write(*announcement.done);
+    if (announcement.done) events_.write(*announcement.done, begun);
     return;
   }
   if (!announcement.failed) return;

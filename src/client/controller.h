@@ -129,7 +129,8 @@ class Controller {
   void answered_assuming(const ObjectHolds::Object& object, const api::ObjectKey& key, std::string_view verb,
                          ActionAnswer answer);
   void freed(const ObjectHolds::Object& object, const ObjectHolds::Hold& hold, ObjectHolds::End end);
-  void announce(const Announcement& announcement, const Result<void>& result);
+  // `begun`: when the effect was asked for. What others tell of its consequences comes after that.
+  void announce(const Announcement& announcement, WallTime begun, const Result<void>& result);
   void time_out(const api::ObjectKey& key);
   void release_if_shown(const api::ObjectKey& key);
   void release(const api::ObjectKey& key);

@@ -319,6 +319,22 @@ struct AnnouncementTest : ::testing::Test {
   }
 };
 
+// The node that a deletion is about tells of the end before the answer is here: the story is told in its order all the
+// same.
+TEST_F(AnnouncementTest, EventsAreOfTheMomentTheirEffectWasAskedFor) {
+  api.create(kConfigMaps, a_config_map("default", "sky"));
+  api.set_answer_lag(5s);
+  controller.start();
+  loop.advance(1min);
+  std::map<std::string, std::string> moments;
+  for (const auto& [name, version] : api.objects(resources::kEvents)) {
+    const auto event = testing::parsed(*version.json);
+    moments[std::string(json::string_at(event, {"reason"}))] = json::string_at(event, {"firstTimestamp"});
+  }
+  ASSERT_EQ(moments.size(), 2u);
+  EXPECT_EQ(moments["Made"], moments["Hello"]) << "both were decided in one look";
+}
+
 TEST_F(AnnouncementTest, EventsFollowTheirEffectsAndHoldNothing) {
   api.create(kConfigMaps, a_config_map("default", "sky"));
   controller.start();

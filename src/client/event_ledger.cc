@@ -85,6 +85,8 @@ bool EventLedger::is_combined(Account& account, const Emit& emit, WallTime now) 
 }
 
 bool EventLedger::take_token(Account& account, WallTime now) {
+  // What happened a moment ago may be told after what happens now.
+  now = std::max(now, account.filled);
   const auto since = std::chrono::duration<double>(now - account.filled);
   account.tokens = std::min(kBurst, account.tokens + since / std::chrono::duration<double>(kRefill));
   account.filled = now;

@@ -16,8 +16,8 @@ constexpr std::size_t kMostWaiting = 1024;
 EventWriter::EventWriter(ApiClient& client, sys::EventLoop& loop, std::string component)
     : client_(client), loop_(loop), component_(component), ledger_(std::move(component)) {}
 
-void EventWriter::write(const Emit& emit) {
-  auto entry = ledger_.enter(emit, loop_.clock().wall());
+void EventWriter::write(const Emit& emit, std::optional<WallTime> happened) {
+  auto entry = ledger_.enter(emit, happened.value_or(loop_.clock().wall()));
   if (!entry) return;
   const api::ObjectName name = entry->name;
   if (!waiting_.contains(name)) {

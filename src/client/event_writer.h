@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -24,7 +25,8 @@ class EventWriter {
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
-  void write(const Emit& emit);
+  // `happened`: when that was, if not now.
+  void write(const Emit& emit, std::optional<WallTime> happened = {});
 
   std::size_t pending() const { return waiting_.size() + under_way_.size(); }
 

@@ -1,6 +1,8 @@
 #include "scheduler/cluster_model.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "api/gang.h"
@@ -403,16 +405,19 @@ void ClusterModel::update_gang(const View& view, const GangKey& key) {
   gang.ticket = read_ticket(view, key);
 }
 
-// Those that are there are needed like the others, and room is wanted for the rest.
+// Those that are there are needed like the others, announced or not, and room is wanted for the rest.
 void ClusterModel::read_late_members(const std::vector<LateWish>& wishes, planning::Gang& gang) {
-  for (const LateWish& wish : wishes) {
-    const auto there = std::count_if(gang.members.begin(), gang.members.end(), [&](PodId member) {
-      return !snapshot_.pods[member].is_terminating && late_name_of(snapshot_.pods[member]) == wish.name;
-    });
-    gang.min_members += there;
-    gang.late.push_back(
-        {one_of(shapes_, shape_of(wish.needs)), wish.labels, std::max<std::int64_t>(0, wish.count - there), wish.name});
+  std::map<std::string_view, std::int64_t> there;
+  for (const PodId member : gang.members) {
+    const planning::Pod& pod = snapshot_.pods[member];
+    const std::string_view name = late_name_of(pod);
+    if (name.empty() || pod.is_terminating) continue;
+    ++gang.min_members;
+    ++there[name];
   }
+  for (const LateWish& wish : wishes)
+    gang.late.push_back({one_of(shapes_, shape_of(wish.needs)), wish.labels,
+                         std::max<std::int64_t>(0, wish.count - there[wish.name]), wish.name});
 }
 
 PendingGrants::Facts ClusterModel::grant_of(const View& view, const api::ObjectName& name) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planning/open_ticket.h"
 #include "scheduler/look.h"
 
 namespace gangway::scheduler {
@@ -79,10 +80,11 @@ void Scheduler::Look::give(const planning::Ticket& ticket) {
   const planning::Gang& gang = snapshot_.gangs[ticket.gang];
   if (follows_the_top_class(ticket)) return;
   // What it was given before may still be there, with its victims: nothing else is begun for it meanwhile.
-  if (model_.pending().is_in_the_open({gang.ns, allotment_name(!gang.is_plain, gang.name)})) return;
+  if (model_.pending().has_given_up({gang.ns, allotment_name(!gang.is_plain, gang.name)})) return;
   if (is_half_bound(gang) || is_promised(ticket)) return;
+  const bool is_open = gang.ticket && !(ticket.is_growth && planning::only_holds(*gang.ticket));
   const bool is_simple =
-      ticket.is_immediate() && ticket.holds.empty() && !gang.ticket && (ticket.places.size() == 1 || ticket.is_growth);
+      ticket.is_immediate() && ticket.holds.empty() && !is_open && (ticket.places.size() == 1 || ticket.is_growth);
   if (!is_simple) return write(ticket);
   if (shares_a_claim(ticket)) return;
   for (const planning::Placement& place : ticket.places) bind(version_of(place.pod), snapshot_.nodes[place.node].name);

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "base/check.h"
 #include "json/access.h"
 
 namespace gangway::scheduler {
@@ -58,6 +59,7 @@ void PendingGrants::close(const api::ObjectName& name) {
   if (entry.given_up.empty()) {
     entry.is_lost = false;
   } else {
+    GW_CHECK(before != nullptr && before->write.has_value());  // what was given up was asked for
     entry.write = emptied(*before->write);
   }
   entries_[name] = std::move(entry);
@@ -74,7 +76,7 @@ bool PendingGrants::is_being_granted(const api::ObjectName& name) const {
   return entry != nullptr && entry->facts;
 }
 
-bool PendingGrants::is_in_the_open(const api::ObjectName& name) const {
+bool PendingGrants::has_given_up(const api::ObjectName& name) const {
   const Entry* entry = entry_of(name);
   return entry != nullptr && !entry->given_up.empty();
 }
@@ -116,6 +118,7 @@ std::vector<PendingGrants::Write> PendingGrants::take_lost(const View& view, con
     } else if (!is_there(name, *whose)) {
       at = entries_.erase(at);
     } else {
+      GW_CHECK(entry.write.has_value());  // only what was asked for gets lost
       lost.emplace_back(name, *entry.write);
       entry.is_asked = true;
       entry.is_lost = false;

@@ -38,7 +38,7 @@ class PendingGrants {
   std::optional<Facts> find(const api::ObjectName& name) const;
   bool is_being_granted(const api::ObjectName& name) const;
   // An earlier grant of it is given up, and nobody knows yet what became of that.
-  bool is_in_the_open(const api::ObjectName& name) const;
+  bool has_given_up(const api::ObjectName& name) const;
   // Grants that are given up, and may be there for others to read.
   std::vector<std::pair<api::ObjectName, Facts>> given_up() const;
   // Calls `call` with each grant that is being written.

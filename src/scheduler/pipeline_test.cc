@@ -437,6 +437,13 @@ struct LateMemberTest : PipelineTest {
     pod(name + "-0", "1", in_group(name));
     pod(name + "-1", "1", in_group(name));
   }
+  // Of which nobody was told that a launcher would come.
+  void pair(const std::string& name) {
+    api.create(kPodGroups, testing::an_object("scheduling.x-k8s.io/v1alpha1", "PodGroup", "default", name)
+                               .with(R"({"spec":{"minMember":2}})"));
+    pod(name + "-0", "1", in_group(name));
+    pod(name + "-1", "1", in_group(name));
+  }
   void launcher(const std::string& gang, const std::string& cpu) {
     api.create(kPods, testing::a_pod("default", gang + "-launcher")
                           .with(R"({"spec":{"schedulerName":"default-scheduler","containers":[
@@ -444,6 +451,20 @@ struct LateMemberTest : PipelineTest {
                                 cpu + R"("}}}]}})")
                           .with(in_group(gang))
                           .with(kLauncher));
+  }
+  // Somebody of higher priority needs the room of one of the three that run.
+  void expect_whole_gang_at_stake() {
+    bench.loop.advance(1s);
+    launcher("g", "1");
+    bench.loop.advance(1min);
+    ASSERT_EQ(place("g-launcher"), "n0");
+    pod("high", "1", priority(10));
+    bench.loop.advance(1s);
+    const json::Value granted = api.tree(kAllotments, allotment("high", false));
+    const auto& victims = json::array_at(granted, {"spec", "victims"});
+    ASSERT_EQ(victims.size(), 1u);
+    EXPECT_EQ(json::string_at(victims.front(), {"how"}), "Fail");
+    EXPECT_NE(json::string_at(victims.front(), {"pod"}), "g-launcher") << "the chief is the last to go";
   }
 };
 
@@ -478,21 +499,40 @@ TEST_F(LateMemberTest, TheirRoomIsKeptUntilTheyCome) {
   EXPECT_EQ(phase(allotment("g")), "Bound");
 }
 
+TEST_F(LateMemberTest, TheirGangGrowsMeanwhile) {
+  node("n0", "2");
+  node("n1", "2");
+  bench.start(scheduler);
+  pair_with_launcher("g", "1");
+  bench.loop.advance(1min);
+  ASSERT_EQ(place("g-0") + place("g-1"), "n0n0");
+  pod("g-2", "1", in_group("g"));
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-2"), "n1");
+  const json::Value granted = api.tree(kAllotments, allotment("g"));
+  EXPECT_EQ(json::array_at(granted, {"spec", "holds"}).size(), 1U) << "its room is kept";
+  pod("g-3", "1", in_group("g"));
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-3"), "") << "there is no more, but for the launcher";
+  launcher("g", "1");
+  bench.loop.advance(1min);
+  EXPECT_EQ(place("g-launcher"), "n1");
+  EXPECT_EQ(phase(allotment("g")), "Bound");
+}
+
 TEST_F(LateMemberTest, OneThatHasComeIsNoMemberToShrinkBy) {
   node("n0", "3");
   bench.start(scheduler);
   pair_with_launcher("g", "1");
-  bench.loop.advance(1s);
-  launcher("g", "1");
-  bench.loop.advance(1min);
-  ASSERT_EQ(place("g-launcher"), "n0");
-  pod("high", "1", priority(10));
-  bench.loop.advance(1s);
-  const json::Value granted = api.tree(kAllotments, allotment("high", false));
-  const auto& victims = json::array_at(granted, {"spec", "victims"});
-  ASSERT_EQ(victims.size(), 1u);
-  EXPECT_EQ(json::string_at(victims.front(), {"how"}), "Fail");
-  EXPECT_NE(json::string_at(victims.front(), {"pod"}), "g-launcher") << "the chief is the last to go";
+  expect_whole_gang_at_stake();
+}
+
+// One that takes no room need not be announced.
+TEST_F(LateMemberTest, NorIsOneThatNobodyWasToldOf) {
+  node("n0", "3");
+  bench.start(scheduler);
+  pair("g");
+  expect_whole_gang_at_stake();
 }
 
 // The top class may disturb a gang in its first minutes. What it leaves of that gang is not for others to take before

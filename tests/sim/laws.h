@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/store.h"
@@ -37,6 +38,12 @@ class Law {
   virtual void at_rest(const store::Root& root, Verdicts& verdicts);
 };
 
+// What happened to these resources between two roots without being told: first what has gone, then the rest in its
+// order. For laws that follow changes across a restart.
+using ToldChange = std::pair<api::ResourceName, store::Change>;
+std::vector<ToldChange> changes_between(const store::Root& before, const store::Root& root,
+                                        const std::vector<api::ResourceName>& resources);
+
 // ── of the store ──
 
 // Every change has a revision above all earlier ones; what it replaces is what was there.
@@ -59,6 +66,20 @@ std::unique_ptr<Law> nodes_have_room();
 std::unique_ptr<Law> pods_only_go_forward();
 // Every pod that is Pending says why.
 std::unique_ptr<Law> what_waits_knows_why();
+
+// ── of training jobs ──
+
+// A job ends once, well or badly, and stays so; its attempts only grow.
+std::unique_ptr<Law> jobs_end_once();
+// No pod of an attempt is made while one of an earlier attempt is there. One that was asked for earlier and came later
+// than the attempt began is nobody's fault.
+std::unique_ptr<Law> attempts_do_not_overlap();
+// A job succeeds when its program does, and fails only when its program does, or a pod was taken from it, or its time
+// is up. One that is to come back after a preemption does not fail by it.
+std::unique_ptr<Law> jobs_fail_for_a_reason();
+// At rest: what is over has no group and none of the pods that were to go, what is suspended has nothing, and what is
+// neither has all of its pods, which wait or run.
+std::unique_ptr<Law> jobs_are_as_they_say();
 
 // Those of placement too (placement_laws.h). `now` is the time that is everybody's.
 std::vector<std::unique_ptr<Law>> all_laws(std::function<MonoTime()> now);

@@ -2,6 +2,8 @@
 //
 //   sim --seed 7 --trace        one world, told as it happens
 //   sim --seeds 1..1000 --twice many, each run twice: the same seed must give the same run
+//   sim --seeds 1..4 --training-jobs 500
+//                               so many training jobs of all kinds in each
 //
 // A seed that fails prints the command that repeats it.
 #include <sys/wait.h>
@@ -31,6 +33,7 @@ struct Options {
   bool sites = false;
   bool stop = false;
   unsigned jobs = 2;
+  std::int64_t training_jobs = 0;
 };
 
 std::string program;  // how to call this again
@@ -43,6 +46,7 @@ void show(MonoTime at, std::string_view who, std::string_view what, std::string_
 
 // Steps are bounded, what happens within one is not: a seed that takes so long will never end.
 constexpr unsigned kLongestSeconds = 900;
+constexpr unsigned kLongestSecondsOfAJob = 10;
 
 // An invariant inside of the product ended the process, or it goes in circles: say which seed did it.
 void on_signal(int signal) {
@@ -55,9 +59,14 @@ void on_signal(int signal) {
 
 bool run_seed(const Options& options, std::uint64_t seed, std::map<std::string, std::uint64_t>& sites) {
   current_seed = seed;
-  ::alarm(kLongestSeconds);
+  ::alarm(kLongestSeconds + static_cast<unsigned>(options.training_jobs) * kLongestSecondsOfAJob);
   const auto began = std::chrono::steady_clock::now();
-  auto once = [&] { return World({.seed = seed, .show = options.trace ? show : testing::Trace::Show()}).run(); };
+  auto once = [&] {
+    return World({.seed = seed,
+                  .training_jobs = options.training_jobs,
+                  .show = options.trace ? show : testing::Trace::Show()})
+        .run();
+  };
   auto report = once();
   if (options.twice && report.broken.empty()) {
     const auto again = once();
@@ -76,7 +85,9 @@ bool run_seed(const Options& options, std::uint64_t seed, std::map<std::string, 
   }
   fmt::print("seed {} FAILED after {} min, {} steps:\n", seed, minutes, report.steps);
   for (const auto& what : report.broken) fmt::print("  {}\n", what);
-  fmt::print("  again: {} --seed {}{} --trace\n", program, seed, options.twice ? " --twice" : "");
+  const auto training =
+      options.training_jobs > 0 ? fmt::format(" --training-jobs {}", options.training_jobs) : std::string();
+  fmt::print("  again: {} --seed {}{}{} --trace\n", program, seed, training, options.twice ? " --twice" : "");
   return false;
 }
 
@@ -148,6 +159,9 @@ int main(int argc, char** argv) {
   app.add_flag("--twice", options.twice, "run each seed twice and compare");
   app.add_flag("--sites", options.sites, "say how often each fault happened");
   app.add_flag("--stop", options.stop, "stop at the first seed that fails");
+  app.add_option("--training-jobs", options.training_jobs,
+                 "a larger cluster with so many training jobs of all kinds, and nothing else")
+      ->check(CLI::Range(1, 10'000));
   app.add_option("--jobs", options.jobs, "processes at once")->check(CLI::Range(1, 64));
   CLI11_PARSE(app, argc, argv);
   if (*one) options.first = options.last = seed;

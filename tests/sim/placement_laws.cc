@@ -9,9 +9,9 @@
 namespace gangway::sim {
 namespace {
 
-const api::ResourceName kWatched[] = {"configurations.gangway.dev",    "priorityclasses.scheduling.k8s.io",
-                                      "podgroups.scheduling.x-k8s.io", "nodes",
-                                      "allotments.gangway.dev",        "pods"};
+const std::vector<api::ResourceName> kWatched = {"configurations.gangway.dev",    "priorityclasses.scheduling.k8s.io",
+                                                 "podgroups.scheduling.x-k8s.io", "nodes",
+                                                 "allotments.gangway.dev",        "pods"};
 
 class PlacementLaws final : public Law {
  public:
@@ -20,7 +20,7 @@ class PlacementLaws final : public Law {
 
   void on_change(const api::ResourceName& resource, const store::Change& change, const store::Root&,
                  Verdicts& verdicts) override {
-    if (std::find(std::begin(kWatched), std::end(kWatched), resource) == std::end(kWatched)) return;
+    if (std::find(kWatched.begin(), kWatched.end(), resource) == kWatched.end()) return;
     const auto seen = sightings_.see(resource, change);
     const auto at = [](const auto& there) { return there ? &*there : nullptr; };
     for (const auto& law : laws_) {
@@ -30,26 +30,9 @@ class PlacementLaws final : public Law {
     }
   }
 
-  // What was on its way to be published happened without being told: first what has gone, then the rest in its order.
   void on_restart(const store::Root& before, const store::Root&, const store::Root& root, Verdicts& verdicts) override {
-    std::vector<std::pair<const api::ResourceName*, store::Change>> changes;
-    for (const auto& resource : kWatched) {
-      for (const auto& was : before.objects(resource)) {
-        const auto is = root.objects(resource).get(was.header->name);
-        if (!is || is.header->uid != was.header->uid)
-          on_change(resource, {store::ChangeType::kDeleted, was, was}, root, verdicts);
-      }
-      for (const auto& is : root.objects(resource)) {
-        const auto was = before.objects(resource).get(is.header->name);
-        if (was && was.header->revision == is.header->revision) continue;
-        const bool is_new = !was || was.header->uid != is.header->uid;
-        changes.emplace_back(&resource, store::Change{is_new ? store::ChangeType::kAdded : store::ChangeType::kModified,
-                                                      is, is_new ? api::Version() : was});
-      }
-    }
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const auto& a, const auto& b) { return a.second.revision() < b.second.revision(); });
-    for (const auto& [resource, change] : changes) on_change(*resource, change, root, verdicts);
+    for (const auto& [resource, change] : changes_between(before, root, kWatched))
+      on_change(resource, change, root, verdicts);
   }
 
   void at_rest(const store::Root&, Verdicts& verdicts) override {
@@ -73,8 +56,10 @@ class PromisedRoomIsKept final : public PlacementLaw {
     if (!is_new_grant(before, now) || !now->priority) return;
     std::set<std::string> nodes;
     for (const auto& place : now->places) nodes.insert(place.node);
+    for (const auto& hold : now->holds) nodes.insert(hold.node);
     for (const auto& node : nodes) {
       forfeit(sightings, node, *now->priority);
+      if (comes_too_late(sightings, *now, node)) forfeited_.emplace(now->key(), node);
       judge(sightings, node, *now->priority, "the grant of " + now->gang, verdicts);
     }
   }
@@ -85,6 +70,15 @@ class PromisedRoomIsKept final : public PlacementLaw {
   void forfeit(const Sightings& sightings, const std::string& node, std::int64_t priority) {
     for (const auto& [name, grant] : sightings.grants())
       if (grant.is_open && grant.priority && *grant.priority < priority) forfeited_.emplace(grant.key(), node);
+  }
+
+  // It was still on its way when somebody of higher priority was bound there, who need not wait for it.
+  static bool comes_too_late(const Sightings& sightings, const SeenGrant& grant, const std::string& node) {
+    return std::any_of(sightings.pods().begin(), sightings.pods().end(), [&](const auto& entry) {
+      const SeenPod& pod = entry.second;
+      return pod.node == node && pod.holds_room() && pod.priority > *grant.priority && pod.bound &&
+             *pod.bound >= grant.granted_at;
+    });
   }
 
   void judge(const Sightings& sightings, const std::string& node, std::int64_t priority, const std::string& who,
@@ -101,6 +95,8 @@ class PromisedRoomIsKept final : public PlacementLaw {
         const auto* pod = sightings.pod(place.uid);
         if (place.node == node && pod != nullptr && pod->waits()) add(sum, pod->requests);
       }
+      for (const auto& hold : grant.holds)
+        if (hold.node == node && !sightings.is_taken(grant, hold)) add(sum, hold.requests);
     }
     for (const auto& [uid, pod] : sightings.pods())
       if (pod.node == node && pod.holds_room() && !leaving.contains(uid)) add(sum, pod.requests);

@@ -32,7 +32,8 @@ inline constexpr Duration kLongestLag = std::chrono::minutes(15);
 
 // ── of room ──
 
-// What is promised on a node, with all that is there and without those who leave for it, is no more than the node has.
+// What is promised on a node, to pods and to members that are made later, with all that is there and without those who
+// leave for it, is no more than the node has.
 // Room that is promised may only be taken by a higher priority; once one has come, a grant may have lost its room
 // there.
 std::unique_ptr<PlacementLaw> promised_room_is_kept();

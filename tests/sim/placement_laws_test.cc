@@ -1,5 +1,6 @@
 #include "sim/placement_laws.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,17 +51,25 @@ struct Court {
     bool is_marked = false;
     std::string phase = "Running";
     std::string started = {};
+    std::string bound = {};
+    std::string late = {};  // of which late members of its group it is one
   };
   void pod(const std::string& name, const Pod& pod) {
     std::string metadata;
-    if (!pod.group.empty()) metadata += R"("labels":{"scheduling.x-k8s.io/pod-group":")" + pod.group + R"("})";
+    const std::string late = pod.late.empty() ? "" : R"(,"gangway.dev/late-member":")" + pod.late + R"(")";
+    if (!pod.group.empty())
+      metadata += R"("labels":{"scheduling.x-k8s.io/pod-group":")" + pod.group + R"(")" + late + "}";
     const std::string spec = (pod.node.empty() ? "" : R"("nodeName":")" + pod.node + R"(",)") + R"("priority":)" +
                              std::to_string(pod.priority) + R"(,"containers":[{"resources":{"requests":{"cpu":")" +
                              std::to_string(pod.cpu) + R"("}}}])";
     std::string status = R"("phase":")" + (pod.node.empty() ? "Pending" : pod.phase) + R"(")";
     if (!pod.started.empty()) status += R"(,"startTime":")" + pod.started + R"(")";
+    std::vector<std::string> conditions;
     if (pod.is_marked)
-      status += R"(,"conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"}])";
+      conditions.emplace_back(R"({"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"})");
+    if (!pod.bound.empty())
+      conditions.push_back(R"({"type":"PodScheduled","status":"True","lastTransitionTime":")" + pod.bound + R"("})");
+    status += fmt::format(R"(,"conditions":[{}])", fmt::join(conditions, ","));
     put({.resource = "pods",
          .name = {"ns", name},
          .deleting = pod.is_deleting,
@@ -78,6 +87,7 @@ struct Court {
     std::string kind = "PodGroup";
     std::vector<std::pair<std::string, std::string>> places = {};  // pod, node
     std::vector<std::string> victims = {};
+    std::vector<std::pair<std::string, int>> launchers = {};  // node, cpu: room that is held
     std::string phase = {};
     int generation = 1;
     std::string granted_at = "2026-01-01T01:00:00Z";
@@ -92,11 +102,15 @@ struct Court {
     for (const auto& name : grant.victims)
       victims +=
           (victims.empty() ? "" : ",") + (R"({"namespace":"ns","pod":")" + name + R"(","uid":"uid-)") + name + R"("})";
+    std::string holds;
+    for (const auto& [node, cpu] : grant.launchers)
+      holds += (holds.empty() ? "" : ",") + (R"({"name":"launcher","node":")" + node + R"(","requests":{"cpu":")") +
+               std::to_string(cpu) + R"("}})";
     put({.resource = "allotments.gangway.dev",
          .name = {"ns", "of-" + gang},
          .generation = grant.generation,
          .body = R"("spec":{"gang":{"kind":")" + grant.kind + R"(","name":")" + gang + R"("},"places":[)" + places +
-                 R"(],"victims":[)" + victims + R"(],"grantedAt":")" + grant.granted_at +
+                 R"(],"holds":[)" + holds + R"(],"victims":[)" + victims + R"(],"grantedAt":")" + grant.granted_at +
                  R"("},"status":{"preemptedBy":[)" + grant.records + R"(],"phase":")" + grant.phase +
                  R"(","observedGeneration":)" + std::to_string(grant.phase.empty() ? 0 : grant.generation) + "}"});
   }
@@ -111,6 +125,9 @@ struct Court {
     law->on_change(resource, change, *roots.root(), verdicts);
   }
 };
+
+const std::string kAnnounced =
+    R"("gangway.dev/late-members":"[{\"name\":\"launcher\",\"count\":1,\"template\":{\"spec\":{\"containers\":[]}}}]")";
 
 TEST(PromisedRoomIsKeptTest, CountsPromisesWithoutThoseWhoLeaveForThem) {
   Court court(promised_room_is_kept());
@@ -142,6 +159,23 @@ TEST(PromisedRoomIsKeptTest, LetsAHigherPriorityTakeIt) {
   EXPECT_THAT(court.verdicts.all(), IsEmpty());
 }
 
+// A grant may be long on its way. Who is of higher priority need not wait for it, but others do.
+TEST(PromisedRoomIsKeptTest, KnowsGrantsThatComeTooLate) {
+  for (const bool is_higher : {true, false}) {
+    Court court(promised_room_is_kept());
+    court.pod("late", {.cpu = 3, .priority = 5});
+    court.pod("first", {.node = "n0", .cpu = 2, .priority = is_higher ? 10 : 5, .bound = "2026-01-01T01:00:01Z"});
+    court.grant("late", {.kind = "Pod", .places = {{"late", "n0"}}, .granted_at = "2026-01-01T01:00:00Z"});
+    EXPECT_EQ(court.verdicts.all().empty(), is_higher);
+  }
+  Court court(promised_room_is_kept());
+  court.pod("late", {.cpu = 3, .priority = 5});
+  court.pod("first", {.node = "n0", .cpu = 2, .priority = 10, .bound = "2026-01-01T00:59:59Z"});
+  court.grant("late", {.kind = "Pod", .places = {{"late", "n0"}}, .granted_at = "2026-01-01T01:00:00Z"});
+  EXPECT_THAT(court.verdicts.all(), ElementsAre(HasSubstr("with the grant of pod ns/late 5000 of it are promised")))
+      << "it was there to be seen";
+}
+
 TEST(PromisedRoomIsKeptTest, IsBrokenByTwoGrantsOfTheSameRoom) {
   Court court(promised_room_is_kept());
   for (const auto* name : {"a", "b"}) {
@@ -149,6 +183,38 @@ TEST(PromisedRoomIsKeptTest, IsBrokenByTwoGrantsOfTheSameRoom) {
     court.grant(name, {.kind = "Pod", .places = {{name, "n0"}}});
   }
   EXPECT_THAT(court.verdicts.all(), ElementsAre(HasSubstr("with the grant of pod ns/b 6000 of it are promised")));
+}
+
+TEST(PromisedRoomIsKeptTest, IsBrokenByOneWhoTakesTheRoomOfALateMember) {
+  Court court(promised_room_is_kept());
+  court.group("mpi", 1, kAnnounced);
+  court.pod("worker", {.group = "mpi", .cpu = 1});
+  court.grant("mpi", {.places = {{"worker", "n0"}}, .launchers = {{"n0", 2}}});
+  court.pod("worker", {.node = "n0", .group = "mpi", .cpu = 1});
+  court.pod("other", {.node = "n0", .cpu = 1});
+  EXPECT_THAT(court.verdicts.all(), IsEmpty());
+  court.pod("thief", {.node = "n0", .cpu = 1});
+  EXPECT_THAT(court.verdicts.all(), ElementsAre("n0 has 4000 of cpu, and with pod ns/thief 5000 of it are promised"));
+}
+
+TEST(PromisedRoomIsKeptTest, CountsALateMemberOnceWhenItHasCome) {
+  Court court(promised_room_is_kept());
+  court.group("mpi", 1, kAnnounced);
+  court.pod("worker", {.group = "mpi", .cpu = 1});
+  court.grant("mpi", {.places = {{"worker", "n0"}}, .launchers = {{"n0", 2}}});
+  court.pod("worker", {.node = "n0", .group = "mpi", .cpu = 1});
+  court.pod("launcher", {.group = "mpi", .cpu = 2, .late = "launcher"});
+  court.pod("launcher", {.node = "n0", .group = "mpi", .cpu = 2, .late = "launcher"});
+  court.pod("other", {.node = "n0", .cpu = 1});
+  EXPECT_THAT(court.verdicts.all(), IsEmpty());
+}
+
+TEST(PromisedRoomIsKeptTest, KnowsThatNobodyComesWhenTheGroupIsGone) {
+  Court court(promised_room_is_kept());
+  court.pod("worker", {.group = "mpi", .cpu = 1});
+  court.grant("mpi", {.places = {{"worker", "n0"}}, .launchers = {{"n0", 2}}});
+  court.pod("other", {.node = "n0", .cpu = 3});
+  EXPECT_THAT(court.verdicts.all(), IsEmpty());
 }
 
 TEST(VictimsGoFirstTest, IsBrokenByABindingBesideAVictim) {
@@ -170,6 +236,23 @@ TEST(VictimsGoFirstTest, HoldsForOneThatGoesElsewhere) {
   court.grant("high", {.kind = "Pod", .places = {{"high", "n0"}}, .victims = {"low"}});
   court.pod("high", {.node = "n1", .priority = 10});
   EXPECT_THAT(court.verdicts.all(), IsEmpty());
+}
+
+TEST(GangsStartWholeTest, IsBrokenByAStartWithoutRoomForWhoComesLater) {
+  Court court(gangs_start_whole());
+  court.group("mpi", 1, kAnnounced);
+  court.pod("worker", {.group = "mpi"});
+  court.grant("mpi", {.places = {{"worker", "n0"}}});
+  EXPECT_THAT(court.verdicts.all(), ElementsAre("group ns/mpi is granted no room for its launcher"));
+}
+
+TEST(GangsStartWholeTest, DoesNotCountWhoComesLater) {
+  Court court(gangs_start_whole());
+  court.group("mpi", 2, kAnnounced);
+  court.pod("worker", {.group = "mpi"});
+  court.pod("launcher", {.group = "mpi", .late = "launcher"});
+  court.grant("mpi", {.places = {{"worker", "n0"}, {"launcher", "n0"}}});
+  EXPECT_THAT(court.verdicts.all(), ElementsAre("group ns/mpi is granted 1 of the 2 that it needs"));
 }
 
 TEST(GangsStartWholeTest, HoldsForGrantsAndForWhatRunsAlready) {

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "client/resource.h"
 #include "sim/placement_wishes.h"
+#include "sim/reading.h"
 #include "sim/workload.h"
 
 namespace gangway::sim {
@@ -26,12 +28,17 @@ class PriorityWorkload final : public Workload {
   }
 
   void judge(const store::Root& root, Verdicts& verdicts) const override {
-    for (const auto& [name, is_deleted] : pods_)
-      if (is_deleted && root.get({"pods", {ns_, name}}))
+    for (const auto& [name, pod] : pods_)
+      if (pod.is_deleted && !pod.was_away && root.get({"pods", {ns_, name}}))
         verdicts.broken(fmt::format("pod {}/{} should be gone", ns_, name));
   }
 
  private:
+  struct Made {
+    bool is_deleted = false;
+    bool was_away = false;  // when it was: preempted, and about to come back
+  };
+
   void next() {
     if (steps_left_-- <= 0) return done_();
     const bool hurries = user_.random().below(4) != 0;
@@ -66,7 +73,7 @@ class PriorityWorkload final : public Workload {
                                                {"annotations", std::move(annotations)}}},
                      {"spec", std::move(spec)}};
     user_.create(resources::kPods, std::move(pod), [this, name] {
-      pods_[name] = false;
+      pods_[name] = {};
       next();
     });
   }
@@ -83,12 +90,21 @@ class PriorityWorkload final : public Workload {
 
   void remove_one() {
     std::vector<std::string> there;
-    for (const auto& [name, is_deleted] : pods_)
-      if (!is_deleted) there.push_back(name);
+    for (const auto& [name, pod] : pods_)
+      if (!pod.is_deleted) there.push_back(name);
     if (there.empty()) return next();
     const auto name = user_.random().pick(there);
-    pods_[name] = true;
-    user_.remove(resources::kPods, {ns_, name}, json::Object{}, [this] { next(); });
+    pods_[name].is_deleted = true;
+    user_.remove_and_see(resources::kPods, {ns_, name}, json::Object{},
+                         [this, name](const std::optional<api::Version>& was) {
+                           pods_[name].was_away = !was || is_preempted(*was);
+                           next();
+                         });
+  }
+
+  // Whoever deletes a pod that leaves for somebody else has not said that it should not come back.
+  static bool is_preempted(const api::Version& pod) {
+    return pod && condition_of(tree_of(pod), "DisruptionTarget") != nullptr;
   }
 
   User& user_;
@@ -96,7 +112,7 @@ class PriorityWorkload final : public Workload {
   sys::Task done_;
   std::int64_t steps_left_ = 0;
   int serial_ = 0;
-  std::map<std::string, bool> pods_;  // whether it was deleted
+  std::map<std::string, Made> pods_;
 };
 
 }  // namespace

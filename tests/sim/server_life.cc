@@ -94,8 +94,14 @@ ControlLife::ControlLife(Wire& wire, Gate& gate, ServerLife& server, unsigned nu
                          std::vector<agent::NodeSpec> nodes)
     : process_(wire.simulation(), "control-" + std::to_string(number)), loop_(process_.add_loop("control")) {
   loop_.post([this, &wire, &gate, &server, nodes = std::move(nodes)] {
-    plane_ = std::make_unique<embedded::ControlPlane>(embedded::ControlPlaneParts{
-        server.server(), *server.store(), loop_, "the authority", nodes, connect_over(wire, gate, process_, loop_)});
+    plane_ = std::make_unique<embedded::ControlPlane>(
+        embedded::ControlPlaneParts{.server = server.server(),
+                                    .store = *server.store(),
+                                    .loop = loop_,
+                                    .authority_pem = "the authority",
+                                    .nodes = nodes,
+                                    .connect = connect_over(wire, gate, process_, loop_),
+                                    .new_ssh_key = [] { return Result<sys::SshKey>(sys::SshKey{"PEM", "line\n"}); }});
     plane_->start();
   });
 }

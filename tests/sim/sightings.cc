@@ -51,17 +51,33 @@ SeenPod read_pod(const api::Version& version) {
   pod.is_gated = !json::array_at(tree, {"spec", "schedulingGates"}).empty();
   if (const auto* mark = condition_of(tree, "DisruptionTarget"))
     pod.is_marked = json::string_at(*mark, {"reason"}) == "PreemptionByScheduler";
+  pod.late = json::string_at(tree, {"metadata", "labels", "gangway.dev/late-member"});
   pod.requests = requests_of(tree);
   pod.created = header.created;
+  if (const auto* scheduled = condition_of(tree, "PodScheduled"); scheduled != nullptr && !pod.node.empty())
+    pod.bound = time_in(json::string_at(*scheduled, {"lastTransitionTime"}));
   pod.started = time_in(json::string_at(tree, {"status", "startTime"}));
   pod.wishes = wishes_in(tree);
   return pod;
+}
+
+std::vector<SeenGroup::Late> late_members_in(const json::Value& group) {
+  std::vector<SeenGroup::Late> all;
+  const auto list = json::parse(json::string_at(group, {"metadata", "annotations", "gangway.dev/late-members"}));
+  if (!list || !list->is_array()) return all;
+  for (const auto& one : list->get_array()) {
+    const auto* pod = json::find(one, {"template"});
+    all.push_back({std::string(json::string_at(one, {"name"})), json::integer_at(one, {"count"}, 1),
+                   pod == nullptr ? Amounts() : requests_of(*pod)});
+  }
+  return all;
 }
 
 SeenGroup read_group(const api::Version& version) {
   const auto tree = tree_of(version);
   SeenGroup group;
   group.minimum = std::max<std::int64_t>(1, json::integer_at(tree, {"spec", "minMember"}, 1));
+  group.late = late_members_in(tree);
   group.has_min_resources = json::find(tree, {"spec", "minResources"}) != nullptr;
   group.created = version.header->created;
   group.wishes = wishes_in(tree);
@@ -82,6 +98,12 @@ SeenGrant read_grant(const api::Version& version) {
   for (const auto& place : json::array_at(tree, {"spec", "places"}))
     grant.places.push_back(
         {std::string(json::string_at(place, {"uid"})), std::string(json::string_at(place, {"node"}))});
+  for (const auto& held : json::array_at(tree, {"spec", "holds"})) {
+    SeenGrant::Hold hold{std::string(json::string_at(held, {"node"})), std::string(json::string_at(held, {"name"}))};
+    add(hold.requests, json::find(held, {"requests"}));
+    hold.requests["pods"] = 1000;
+    grant.holds.push_back(std::move(hold));
+  }
   for (const auto& victim : json::array_at(tree, {"spec", "victims"}))
     grant.victims.emplace_back(json::string_at(victim, {"uid"}));
   grant.granted_at = time_in(json::string_at(tree, {"spec", "grantedAt"})).value_or(WallTime());
@@ -135,9 +157,39 @@ std::int64_t Sightings::minimum_of(const std::string& gang) const {
   return minimum;
 }
 
+std::int64_t Sightings::least_minimum_of(const std::string& gang, Duration lag) const {
+  const auto* known = group(gang);
+  if (known == nullptr || !known->changed || now() - *known->changed > lag) return minimum_of(gang);
+  return known->least_minimum;
+}
+
 Wishes Sightings::wishes_of(const SeenPod& pod) const {
   const auto* known = group(pod.gang);
   return known != nullptr ? known->wishes : pod.wishes;
+}
+
+bool Sightings::is_taken(const SeenGrant& grant, const SeenGrant::Hold& hold) const {
+  const auto* announcing = group(grant.gang);
+  if (announcing == nullptr) return true;
+  const auto& late = announcing->late;
+  if (std::none_of(late.begin(), late.end(), [&](const auto& each) { return each.name == hold.name; })) return true;
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& each) {
+    const SeenPod& pod = each.second;
+    return pod.gang == grant.gang && pod.late == hold.name && (pod.holds_room() || pod.has_ended);
+  });
+}
+
+void Sightings::see_group(const std::string& gang, SeenGroup group) {
+  group.least_minimum = group.minimum;
+  if (const auto* before = this->group(gang)) {
+    group.changed = before->changed;
+    group.least_minimum = before->least_minimum;
+    if (before->minimum != group.minimum) {
+      group.changed = now();
+      group.least_minimum = std::min(before->least_minimum, group.minimum);
+    }
+  }
+  groups_[gang] = std::move(group);
 }
 
 void Sightings::see_node(const std::string& name, const api::Version& version, bool is_gone) {
@@ -192,7 +244,7 @@ Sightings::Seen Sightings::see(const api::ResourceName& resource, const store::C
     if (is_gone) {
       groups_.erase(gang);
     } else {
-      groups_[gang] = read_group(change.now);
+      see_group(gang, read_group(change.now));
     }
   } else if (resource == "nodes") {
     see_node(header.name.name, change.now, is_gone);

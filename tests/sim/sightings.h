@@ -33,8 +33,10 @@ struct SeenPod {
   bool is_terminating = false;
   bool is_gated = false;
   bool is_marked = false;  // as a victim, by the scheduler
+  std::string late = {};   // of whom it is one: launcher, submitter; empty: it was there before its gang ran
   Amounts requests = {};
   WallTime created = {};
+  std::optional<WallTime> bound = {};
   std::optional<WallTime> started = {};
   Wishes wishes = {};
 
@@ -45,7 +47,16 @@ struct SeenPod {
 };
 
 struct SeenGroup {
+  // Members that are made once the others run.
+  struct Late {
+    std::string name;
+    std::int64_t count = 1;
+    Amounts requests = {};
+  };
   std::int64_t minimum = 1;
+  std::int64_t least_minimum = 1;        // what it was before its last change, or is, whichever is less
+  std::optional<MonoTime> changed = {};  // when that was
+  std::vector<Late> late = {};
   bool has_min_resources = false;
   WallTime created = {};
   Wishes wishes = {};
@@ -64,6 +75,12 @@ struct SeenGrant {
     std::string node;
     auto operator<=>(const Place&) const = default;
   };
+  // Room for a member that does not exist yet.
+  struct Hold {
+    std::string node;
+    std::string name;  // launcher, submitter
+    Amounts requests = {};
+  };
   struct Record {
     WallTime at;
     std::string grant;  // "ns/name generation"
@@ -74,6 +91,7 @@ struct SeenGrant {
   bool is_open = true;        // neither done nor taken back
   bool is_withdrawn = false;  // taken back
   std::vector<Place> places = {};
+  std::vector<Hold> holds = {};
   std::vector<std::string> victims = {};  // uids
   WallTime granted_at = {};
   std::vector<Record> records = {};           // when its gang was preempted
@@ -104,7 +122,12 @@ class Sightings {
   const SeenGroup* group(const std::string& gang) const;
   // How many members the gang needs, as its group says, or its pods; 0 when nobody does.
   std::int64_t minimum_of(const std::string& gang) const;
+  // The same for whoever may not have heard of a change of the last minutes.
+  std::int64_t least_minimum_of(const std::string& gang, Duration lag) const;
   Wishes wishes_of(const SeenPod& pod) const;
+  // Whether the one that the room is held for has come and taken it, or has ended since, or will never be made: its
+  // group is gone, or does not announce it any more.
+  bool is_taken(const SeenGrant& grant, const SeenGrant::Hold& hold) const;
 
   // Whoever is judged may not have heard of the latest: what was ever in force excuses it.
   Duration least_runtime_limit() const { return least_runtime_limit_; }
@@ -112,6 +135,7 @@ class Sightings {
   std::int64_t least_top_priority() const { return least_top_priority_; }
 
  private:
+  void see_group(const std::string& gang, SeenGroup group);
   void see_node(const std::string& name, const api::Version& version, bool is_gone);
   void see_limits(const api::Version& configuration);
   void note_top();

@@ -74,12 +74,19 @@ void User::await_account(const std::string& ns, sys::Task then) {
 }
 
 void User::remove(const client::Resource& resource, api::ObjectName name, const json::Value& options, sys::Task then) {
+  remove_and_see(resource, std::move(name), options,
+                 [then = std::move(then)](const std::optional<api::Version>&) { then(); });
+}
+
+void User::remove_and_see(const client::Resource& resource, api::ObjectName name, const json::Value& options,
+                          std::function<void(const std::optional<api::Version>&)> then) {
   auto request = request_to(client::Method::kDelete, resource, std::move(name));
   request.body = json::serialize(options);
   insist(request, [this, request, then = std::move(then)](const Result<api::Version>& answer) {
-    if (answer || answer.error().reason == Reason::kNotFound) return then();
+    if (answer) return then(*answer);
     // A namespace that is on its way out says so.
-    if (answer.error().reason == Reason::kConflict) return then();
+    const auto reason = answer.error().reason;
+    if (reason == Reason::kNotFound || reason == Reason::kConflict) return then(std::nullopt);
     refused(request, answer.error());
   });
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/api_client.h"
@@ -23,6 +24,9 @@ class User {
   void create(const client::Resource& resource, json::Value object, sys::Task then);
   // One that does not exist counts as deleted.
   void remove(const client::Resource& resource, api::ObjectName name, const json::Value& options, sys::Task then);
+  // The same for who wants to know what it was that was deleted; nothing when there was none.
+  void remove_and_see(const client::Resource& resource, api::ObjectName name, const json::Value& options,
+                      std::function<void(const std::optional<api::Version>&)> then);
   // Reads, changes, writes, from the start when somebody was quicker. `edit` gets the object; an object that is gone
   // stays so.
   void modify(const client::Resource& resource, api::ObjectName name, std::function<void(json::Value&)> edit,

@@ -31,6 +31,8 @@ std::unique_ptr<Workload> job_workload(User& user);
 std::unique_ptr<Workload> gang_workload(User& user);
 // Pods of several PriorityClasses, with budgets, that preempt each other.
 std::unique_ptr<Workload> priority_workload(User& user);
+// So many training jobs of all kinds, that are made, suspended, resumed, resized and deleted; 0: a few.
+std::unique_ptr<Workload> training_workload(User& user, std::int64_t jobs = 0);
 // Cordons and uncordons these nodes, and changes the Configuration.
 std::unique_ptr<Workload> operator_workload(User& user, std::vector<std::string> nodes);
 

@@ -24,10 +24,12 @@ constexpr Duration kRest = minutes(10);
 constexpr Duration kPeace = minutes(70);
 // Far more than any sound run takes. One that goes on for longer goes in circles.
 constexpr std::uint64_t kMostSteps = 5'000'000;
+constexpr std::uint64_t kMostStepsOfAJob = 200'000;
+// Each of so many users of a cluster that is made for training has as many jobs.
+constexpr std::int64_t kTrainingUsers = 5;
 
-std::vector<agent::NodeSpec> some_nodes(testing::Random& random) {
+std::vector<agent::NodeSpec> some_nodes(testing::Random& random, std::int64_t count) {
   std::vector<agent::NodeSpec> nodes;
-  const auto count = random.between(1, 4);
   for (std::int64_t i = 0; i < count; ++i) {
     agent::NodeSpec node;
     node.name = fmt::format("node-{}", i);
@@ -72,7 +74,8 @@ store::WatchLimits some_watch_limits(testing::Random& random) {
 }  // namespace
 
 World::World(const WorldOptions& options)
-    : simulation_(options.seed),
+    : most_steps_(kMostSteps + static_cast<std::uint64_t>(options.training_jobs) * kMostStepsOfAJob),
+      simulation_(options.seed),
       faults_(simulation_),
       entropy_(simulation_.random().fork("entropy")),
       wire_(simulation_, faults_),
@@ -87,17 +90,35 @@ World::World(const WorldOptions& options)
   } else {
     medium_ = std::make_unique<MemoryMedium>(simulation_, limits);
   }
-  nodes_ = some_nodes(random);
+  nodes_ = some_nodes(random, options.training_jobs > 0 ? random.between(8, 16) : random.between(1, 4));
   std::vector<agent::NodeSpec> machines;
   for (const auto& node : nodes_) (random.below(3) == 0 ? simulated_nodes_ : machines).push_back(node);
   hosts_ = std::make_unique<Hosts>(wire_, gate_, running_, machines);
-  const auto users = random.between(1, 3);
-  for (std::int64_t i = 0; i < users; ++i)
-    workloads_.push_back(a_workload(add_user(fmt::format("user-{}", i)), random));
+  if (options.training_jobs > 0) {
+    add_training(options.training_jobs);
+  } else {
+    add_workloads();
+  }
   if (random.below(3) != 0) return;
   std::vector<std::string> names;
   for (const auto& node : nodes_) names.push_back(node.name);
   workloads_.push_back(operator_workload(add_user("operator"), std::move(names)));
+}
+
+void World::add_workloads() {
+  auto& random = simulation_.random();
+  const auto users = random.between(1, 3);
+  for (std::int64_t i = 0; i < users; ++i)
+    workloads_.push_back(a_workload(add_user(fmt::format("user-{}", i)), random));
+  if (random.fork("training").below(4) == 0) workloads_.push_back(training_workload(add_user("trainer")));
+}
+
+void World::add_training(std::int64_t jobs) {
+  faults_.set_most_kills(static_cast<unsigned>(8 + jobs / 10));
+  for (std::int64_t i = 0; i < kTrainingUsers; ++i) {
+    const auto share = (jobs + i) / kTrainingUsers;
+    if (share > 0) workloads_.push_back(training_workload(add_user(fmt::format("trainer-{}", i)), share));
+  }
 }
 
 std::vector<std::unique_ptr<Law>> World::laws() {
@@ -187,8 +208,8 @@ void World::bury() {
 bool World::run_until(const std::function<bool()>& done, Duration at_most) {
   const auto end = simulation_.now() + at_most;
   while (!failed() && !done()) {
-    if (simulation_.steps() >= kMostSteps) {
-      broken(fmt::format("no rest in {} steps; last write: {}", kMostSteps, audit_.last_write()));
+    if (simulation_.steps() >= most_steps_) {
+      broken(fmt::format("no rest in {} steps; last write: {}", most_steps_, audit_.last_write()));
       break;
     }
     if (!simulation_.step(end)) return done();

@@ -23,6 +23,8 @@ namespace gangway::sim {
 
 struct WorldOptions {
   std::uint64_t seed = 1;
+  std::int64_t training_jobs =
+      0;                      // above 0: a larger cluster, whose users make that many training jobs, and nothing else
   testing::Trace::Show show;  // null: nobody reads along
 };
 
@@ -45,6 +47,8 @@ class World {
  private:
   std::vector<std::unique_ptr<Law>> laws();
   User& add_user(const std::string& name);
+  void add_workloads();
+  void add_training(std::int64_t jobs);
   void start_server();
   void start_control();
   void start_simulated();
@@ -63,6 +67,7 @@ class World {
   void quiet_hour();
   WorldReport report() const;
 
+  const std::uint64_t most_steps_;
   testing::Simulation simulation_;
   testing::Faults faults_;
   testing::SeededEntropy entropy_;

@@ -17,6 +17,9 @@ Preemption::Preemption(Board& board, Victims& victims) : board_(board), victims_
   const Snapshot& snapshot = board.snapshot();
   for (GangId id = 0; id < snapshot.gangs.size(); ++id)
     if (snapshot.gangs[id].ticket && !snapshot.gangs[id].ticket->places.empty()) holders_.push_back(id);
+  for (PodId id = 0; id < snapshot.pods.size(); ++id)
+    if (snapshot.pods[id].is_terminating && snapshot.pods[id].node != kNone) ending_.push_back(id);
+  sort_by_name(ending_);
   std::sort(holders_.begin(), holders_.end(), [&](GangId a, GangId b) {
     return std::make_tuple(priority_of(snapshot, snapshot.gangs[a]), order_name(snapshot.gangs[a])) <
            std::make_tuple(priority_of(snapshot, snapshot.gangs[b]), order_name(snapshot.gangs[b]));
@@ -95,6 +98,18 @@ void Preemption::sort_by_name(std::vector<PodId>& pods) const {
             [&](PodId a, PodId b) { return std::tie(all[a].ns, all[a].name) < std::tie(all[b].ns, all[b].name); });
 }
 
+std::vector<PodId> Preemption::still_unclaimed(std::vector<PodId> pods) const {
+  std::erase_if(pods, [&](PodId pod) { return !victims_.is_ending_unclaimed(pod); });
+  return pods;
+}
+
+std::vector<PodId> Preemption::ending_for(const Claimant& claimant, NodeId node) const {
+  if (board_.looks_around(claimant)) return still_unclaimed(ending_);
+  std::vector<PodId> ending = still_unclaimed(victims_.by_node()[node]);
+  sort_by_name(ending);
+  return ending;
+}
+
 // A pod that a withdrawn ticket counted on may not have been told yet that it is to end.
 void Preemption::count_on(PodId pod, std::vector<PodId>& evicted, std::vector<PodId>& waits_for) const {
   (board_.snapshot().pods[pod].is_terminating ? waits_for : evicted).push_back(pod);
@@ -104,10 +119,7 @@ void Preemption::count_on(PodId pod, std::vector<PodId>& evicted, std::vector<Po
 std::optional<Preemption::Weighed> Preemption::weigh(GangId gang, const Claimant& claimant, std::int64_t priority,
                                                      NodeId node) {
   const Board::Trial trial(board_);
-  std::vector<PodId> ending;
-  for (const PodId pod : victims_.by_node()[node])
-    if (victims_.is_ending_unclaimed(pod)) ending.push_back(pod);
-  sort_by_name(ending);
+  std::vector<PodId> ending = ending_for(claimant, node);
   const std::vector<Obstacle> obstacles = obstacles_on(gang, priority, node);
   if (obstacles.empty() && ending.empty()) return std::nullopt;
   for (const PodId pod : ending) board_.remove(pod);
@@ -218,11 +230,7 @@ std::vector<std::vector<PodId>> Preemption::offers(GangId gang, std::int64_t pri
 std::optional<Bargain> Preemption::find_for_many(GangId gang, const std::vector<Seeker>& seekers,
                                                  std::int64_t priority) {
   const Board::Trial trial(board_);
-  std::vector<PodId> ending;
-  for (const auto& pods : victims_.by_node())
-    for (const PodId pod : pods)
-      if (victims_.is_ending_unclaimed(pod)) ending.push_back(pod);
-  sort_by_name(ending);
+  std::vector<PodId> ending = still_unclaimed(ending_);
   for (const PodId pod : ending) board_.remove(pod);
   const std::vector<GangId> tickets = withdrawable(gang, priority);
   for (const GangId ticket : tickets) withdraw(ticket);

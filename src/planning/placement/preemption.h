@@ -68,6 +68,9 @@ class Preemption {
   void withdraw(GangId ticket);
   void restore(GangId ticket);
   void sort_by_name(std::vector<PodId>& pods) const;
+  std::vector<PodId> still_unclaimed(std::vector<PodId> pods) const;
+  // Pods that end anyway and whose end may help on this node: anywhere, for who looks around.
+  std::vector<PodId> ending_for(const Claimant& claimant, NodeId node) const;
   void count_on(PodId pod, std::vector<PodId>& evicted, std::vector<PodId>& waits_for) const;
   void remove(const Obstacle& obstacle);
   void put_back(const Obstacle& obstacle);
@@ -81,6 +84,7 @@ class Preemption {
 
   Board& board_;
   Victims& victims_;
+  std::vector<PodId> ending_;    // all that are, by name
   std::vector<GangId> holders_;  // of open tickets, the least important first
   std::map<std::tuple<const PodShape*, std::int64_t, bool>, Book> books_;
 };

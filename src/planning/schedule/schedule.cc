@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "planning/open_ticket.h"
 #include "planning/placement/board.h"
 #include "planning/placement/finder.h"
 #include "planning/placement/gang_placer.h"
@@ -365,7 +366,8 @@ void Scheduling::grow(const Waiting& waiting) {
   if (waiting.needed > 0 && (at == granted_.end() || !plan_.tickets[at->second].is_immediate() ||
                              !plan_.tickets[at->second].withdrawn.empty()))
     return;
-  if (gang.ticket && !board_.is_withdrawn(waiting.gang)) return;  // one thing at a time
+  // One thing at a time; but those for whom room is held may come only when the gang has grown.
+  if (gang.ticket && !board_.is_withdrawn(waiting.gang) && !only_holds(*gang.ticket)) return;
   Ticket growth{.gang = waiting.gang, .is_growth = true};
   for (auto i = static_cast<std::size_t>(waiting.needed); i < waiting.pods.size(); ++i) {
     const PodId pod = waiting.pods[i];

@@ -49,6 +49,14 @@ bool has_kinds(const Snapshot& snapshot, const Gang& gang) {
   });
 }
 
+// A gang that took room over from others gets no more in the same step than it needs; it grows in the next.
+bool grows_after_taking_over(const Plan& plan, const Plan& again) {
+  const Ticket& growth = again.tickets.front();
+  return growth.is_growth && std::any_of(plan.tickets.begin(), plan.tickets.end(), [&](const Ticket& ticket) {
+           return ticket.gang == growth.gang && !ticket.withdrawn.empty();
+         });
+}
+
 RC_GTEST_PROP(ScheduleLaws, EveryPlanKeepsThem, (const Recipe& recipe)) {
   const Kitchen kitchen(recipe);
   const Plan plan = schedule(kitchen.snapshot(), kitchen.policies());
@@ -108,7 +116,8 @@ RC_GTEST_PROP(ScheduleLaws, PlanningAgainChangesNothingAndEndsInRest, (const Rec
       const GangId first = again.tickets.empty() ? kNone : again.tickets.front().gang;
       const bool has_moved =
           plan.reservation && plan.reservation != again.reservation && plan.reservation->gang != first;
-      if (first != kNone && !has_moved) RC_ASSERT(has_kinds(snapshot, snapshot.gangs[first]));
+      if (first != kNone && !has_moved && !grows_after_taking_over(plan, again))
+        RC_ASSERT(has_kinds(snapshot, snapshot.gangs[first]));
     }
     come_to_rest(snapshot);
   }

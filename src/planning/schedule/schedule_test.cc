@@ -85,19 +85,34 @@ TEST(Schedule, RoomIsHeldForMembersThatComeLater) {
   EXPECT_THAT(cluster.refused(), ElementsAre("p"));
 }
 
-TEST(Schedule, RoomForLateMembersThatIsLostWithATicketIsHeldAgain) {
-  TestCluster cluster;
+// Of the gang g one runs on a, "more" waits, and one will come later. So many it cannot do without.
+Gang& gang_on_its_way(TestCluster& cluster, std::int64_t minimum) {
   cluster.node("a", 1).node("b", 1).node("c", 0);
   cluster.running("g", "a", {.gpus = 1}).waiting("more", {.gpus = 1});
   cluster.gang("more") = {};
   cluster.pod("more").gang = cluster.gang_id("g");
   Gang& gang = cluster.gang("g");
   gang.members.push_back(cluster.pod_id("more"));
-  gang.min_members = gang.size = 2;
+  gang.min_members = minimum;
+  gang.size = 2;
   gang.late = {{cluster.shape_of({.milli_cpu = 1500}), {}, 1}};
+  return gang;
+}
+
+TEST(Schedule, RoomForLateMembersThatIsLostWithATicketIsHeldAgain) {
+  TestCluster cluster;
+  Gang& gang = gang_on_its_way(cluster, 2);
   gang.ticket = OpenTicket{.places = {{cluster.pod_id("more"), cluster.node_id("b")}},
                            .holds = {{gang.late.front().shape, {}, kNone}}};
   EXPECT_THAT(cluster.tickets(), ElementsAre("g: more@b late0@b"));
+}
+
+// A launcher may be made only when all workers are there.
+TEST(Schedule, AGangGrowsWhileRoomIsHeldForThoseWhoComeLater) {
+  TestCluster cluster;
+  Gang& gang = gang_on_its_way(cluster, 1);
+  gang.ticket = OpenTicket{.holds = {{gang.late.front().shape, {}, cluster.node_id("c")}}};
+  EXPECT_THAT(cluster.tickets(), ElementsAre("g: more@b; grows"));
 }
 
 TEST(Schedule, AnElasticGangStartsAtItsMinimumAndGrowsIntoWhatIsLeft) {
@@ -366,6 +381,26 @@ TEST(Schedule, ATicketInTheWayOfWhatAGangSaysOfOthersIsTakenOver) {
                               .topology_key = kHostnameLabel}};
     });
   EXPECT_THAT(cluster.tickets(), ElementsAre("g: g-0@b g-1@b; withdraws mid", "mid: mid@a"));
+}
+
+// Or a gang of lower priority, for which the whole cluster is looked at, would count on it first.
+TEST(Schedule, AnEndThatHelpsFromAnotherNodeIsWaitedFor) {
+  TestCluster cluster;
+  cluster.node("a", 1).node("b", 4);
+  for (const char* node : {"a", "b"}) {
+    const NodeTraits zone{{{"topology.kubernetes.io/zone", "z"}}, {}, std::string_view(node) == "a"};
+    cluster.node_of(node).traits = std::make_shared<const NodeTraits>(zone);
+  }
+  cluster.running("ending", "a", {.gpus = 1}, kLow).waiting("p", {.gpus = 1}, kHigh);
+  cluster.waiting_gang("g", 2, {.gpus = 1}, kLow);
+  cluster.pod("ending").is_terminating = true;
+  for (const char* name : {"p", "g-0", "g-1"}) cluster.pod(name).labels = {{"app", "p"}};
+  cluster.shape("ending", [](PodShape& shape) {
+    shape.anti_affinity = {{.pods = {{{"app", Requirement::Op::kIn, {"p"}}}},
+                            .namespaces = {"default"},
+                            .topology_key = "topology.kubernetes.io/zone"}};
+  });
+  EXPECT_THAT(cluster.tickets(), ElementsAre("p: p@b; waits for ending"));
 }
 
 TEST(Schedule, NobodyIsEvictedWhomTheNewcomerWantsToBeNear) {

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include "sys/file_descriptor.h"
 #include "sys/files.h"
 #include "sys/log.h"
+#include "sys/process_end.h"
 #include "sys/spawn.h"
 
 namespace gangway {
@@ -48,29 +47,19 @@ std::string last_error_in(std::string_view log) {
   return std::string(said);
 }
 
-// True when the process has ended in time. It need not be our child.
-bool wait_for_end(int pid_handle, int timeout_ms) {
-  pollfd wait{pid_handle, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = poll(&wait, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  return ready == 1;
-}
-
 }  // namespace
 
-Result<void> end_agent(const cli::DataDir& data, PodsThen pods) {
+Result<void> end_agent(const cli::DataDir& data, cli::PodsThen pods) {
   const auto pid = data.running_agent();
   if (!pid) return {};
-  const sys::FileDescriptor handle(static_cast<int>(syscall(SYS_pidfd_open, *pid, 0)));
+  const sys::FileDescriptor handle = sys::watch_process(*pid);
   if (!handle) return {};  // it has just ended
-  const bool end_pods = pods == PodsThen::kEnd;
+  const bool end_pods = pods == cli::PodsThen::kEnd;
   kill(*pid, end_pods ? SIGUSR2 : SIGTERM);
-  if (wait_for_end(handle.get(), end_pods ? kStopTimeoutMs : kLeaveTimeoutMs)) return {};
+  if (sys::ends_within(handle, end_pods ? kStopTimeoutMs : kLeaveTimeoutMs)) return {};
   sys::log_warning("the agent does not end and is killed", {{"pid", *pid}});
   kill(*pid, SIGKILL);
-  if (wait_for_end(handle.get(), kLeaveTimeoutMs)) return {};
+  if (sys::ends_within(handle, kLeaveTimeoutMs)) return {};
   return internal_error(fmt::format("the agent, process {}, does not end", *pid));
 }
 
@@ -183,7 +172,7 @@ AgentSupervisor::~AgentSupervisor() {
 }
 
 Result<void> AgentSupervisor::start(const cli::AgentConfig& config) {
-  GW_CHECKED(end_agent(state_->data, PodsThen::kGoOn));
+  GW_CHECKED(end_agent(state_->data, cli::PodsThen::kGoOn));
   GW_CHECKED(sys::atomic_write(state_->data.agent_config(), cli::write_agent_config(config), 0600));
   run_on(state_->loop, [state = state_] {
     state->launch();
@@ -192,13 +181,13 @@ Result<void> AgentSupervisor::start(const cli::AgentConfig& config) {
   return {};
 }
 
-void AgentSupervisor::stop() {
+void AgentSupervisor::stop(cli::PodsThen pods) {
   run_on(state_->loop, [state = state_] {
     state->stopping = true;
     state->loop.cancel(state->timer);
     return true;
   });
-  if (auto ended = end_agent(state_->data, PodsThen::kEnd); !ended)
+  if (auto ended = end_agent(state_->data, pods); !ended)
     sys::log_error("the agent was not stopped", {{"error", ended.error().message}});
 }
 

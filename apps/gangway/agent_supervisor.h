@@ -2,7 +2,7 @@
 // outlives the server; one that an earlier server left behind is replaced, and its pods do not notice.
 //
 //   start ─► running ── ended ─► started again, after a pause that grows
-//   stop  ─► told to stop its pods (SIGUSR2) ─► ended
+//   stop  ─► told to stop its pods (SIGUSR2), or to leave them (SIGTERM) ─► ended
 //
 // start() and stop() belong to the main thread and block; the rest happens on the loop.
 #pragma once
@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/agent_config.h"
 #include "cli/data_dir.h"
+#include "cli/server_process.h"
 #include "json/value.h"
 #include "sys/event_loop.h"
 
@@ -26,8 +27,7 @@ class AgentSupervisor {
   AgentSupervisor& operator=(const AgentSupervisor&) = delete;
 
   Result<void> start(const cli::AgentConfig& config);
-  // With its pods.
-  void stop();
+  void stop(cli::PodsThen pods);
   // How often in a row it ended soon after it was started, and why it did the last time, in its own words. On the loop.
   struct Failure {
     unsigned times = 0;
@@ -43,7 +43,6 @@ class AgentSupervisor {
 };
 
 // Ends the agent of a data directory, if one runs, and waits for that: its pods go on, or end with it.
-enum class PodsThen : bool { kGoOn, kEnd };
-Result<void> end_agent(const cli::DataDir& data, PodsThen pods);
+Result<void> end_agent(const cli::DataDir& data, cli::PodsThen pods);
 
 }  // namespace gangway

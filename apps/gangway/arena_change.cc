@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "arena_commands.h"
@@ -244,7 +245,9 @@ Result<void> attach(const GlobalFlags& global, const ChangeFlags& flags) {
     return bad_request(fmt::format("instance {} is not running ({})", instance.name, instance.status));
   std::vector<std::string> words = {"kubectl", "exec", "-i"};
   if (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) words.emplace_back("-t");
-  if (!global.connection.kubeconfig.empty()) words.push_back("--kubeconfig=" + global.connection.kubeconfig);
+  // Found by rules that kubectl does not know, and is to follow.
+  if (const std::string& found = session->connection().source(); std::filesystem::exists(found))
+    words.push_back("--kubeconfig=" + found);
   if (!global.connection.context.empty()) words.push_back("--context=" + global.connection.context);
   words.insert(words.end(), {"-n", job.ns, instance.name});
   if (!flags.container.empty()) words.insert(words.end(), {"-c", flags.container});
@@ -252,6 +255,7 @@ Result<void> attach(const GlobalFlags& global, const ChangeFlags& flags) {
   words.insert(words.end(), flags.command.begin(), flags.command.end());
   if (flags.command.empty()) words.emplace_back("sh");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execvp("kubectl", argv.data());
@@ -270,13 +274,13 @@ CLI::App* add_change(CLI::App& app, const SharedFlags& global, int& status, cons
 }
 
 void add_scaling(CLI::App& app, const SharedFlags& global, int& status, bool out) {
+  const std::string example = fmt::format("  arena {} etjob --name=demo --count=2\n", out ? "scaleout" : "scalein");
   CLI::App* family = add_family(app, global, out ? "scaleout" : "scalein",
-                                out ? "Add workers to an elastic job" : "Take workers from an elastic job");
+                                out ? "Add workers to an elastic job" : "Take workers from an elastic job", example);
   std::shared_ptr<ChangeFlags> flags;
   CLI::App* command =
       add_change(*family, global, status, "etjob", out ? "Add workers to an etjob" : "Take workers from an etjob",
-                 fmt::format("  arena {} etjob --name=demo --count=2\n", out ? "scaleout" : "scalein"), flags,
-                 [out](const GlobalFlags& g, const ChangeFlags& f) { return scale(g, f, out); });
+                 example, flags, [out](const GlobalFlags& g, const ChangeFlags& f) { return scale(g, f, out); });
   command->alias("et");
   command->add_option("--name", flags->names, "The job")->allow_extra_args(false);
   command->add_option("--count", flags->count, "How many workers");

@@ -29,7 +29,8 @@ CLI::App* add_command(CLI::App& app, const SharedFlags& global, const std::strin
                       const std::string& examples);
 void on_run(CLI::App* command, const SharedFlags& global, int& status, std::function<Result<void>()> run);
 // A command that only has others below it: alone it shows them.
-CLI::App* add_family(CLI::App& app, const SharedFlags& global, const std::string& name, const std::string& about);
+CLI::App* add_family(CLI::App& app, const SharedFlags& global, const std::string& name, const std::string& about,
+                     const std::string& examples);
 void add_output_flag(CLI::App* command, std::string& output, bool with_wide);
 void add_type_flag(CLI::App* command, std::string& type);
 

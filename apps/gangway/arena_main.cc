@@ -46,14 +46,14 @@ std::vector<cli::CommandDescription> describe(const CLI::App& app) {
 void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print a completion script for bash or zsh");
-  command->footer("Example: source <(arena completion bash)");
+  command->footer("Examples:\n  source <(arena completion bash)\n");
   command->add_option("shell", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
   command->callback([shell, &app] { fmt::print("{}", cli::completion_script(*shell, describe(app), "arena")); });
 }
 
 // In the words that users of Arena know.
 std::string words_of(const CLI::ParseError& problem) {
-  const std::string said = problem.what();
+  std::string said = problem.what();
   const std::size_t colon = said.find(": ");
   const bool is_unknown = problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   if (!is_unknown || colon == std::string::npos) return said;
@@ -83,9 +83,9 @@ void on_run(CLI::App* command, const SharedFlags& global, int& status, std::func
   });
 }
 
-CLI::App* add_family(CLI::App& app, const SharedFlags& global, const std::string& name, const std::string& about) {
-  CLI::App* family = app.add_subcommand(name, about);
-  add_global_flags(*family, *global);
+CLI::App* add_family(CLI::App& app, const SharedFlags& global, const std::string& name, const std::string& about,
+                     const std::string& examples) {
+  CLI::App* family = add_command(app, global, name, about, examples);
   family->callback([family] {
     if (family->get_subcommands().empty()) fmt::print("{}", family->help());
   });

@@ -11,6 +11,7 @@
 #include "client/resource.h"
 #include "failure.h"
 #include "json/yaml.h"
+#include "scheduler/requeue.h"
 #include "sys/event_loop.h"
 #include "sys/files.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 using cli::arena::JobKind;
 using cli::arena::JobView;
+using cli::arena::ReadObjects;
 
 enum class Level { kDebug, kInfo, kWarn, kError };
 Level shown = Level::kInfo;
@@ -39,7 +41,11 @@ client::ListRequest list_of(const client::Resource& resource, const std::string&
   return request;
 }
 
-const client::Resource kRequeuedPods{"gangway.dev", "v1alpha1", "requeuedpods"};
+Result<std::optional<cli::arena::JobType>> type_of(const Session::What& what) {
+  if (what.type.empty()) return std::optional<cli::arena::JobType>();
+  GW_TRY(const cli::arena::JobType type, cli::arena::job_type_of(what.type));
+  return std::optional(type);
+}
 
 }  // namespace
 
@@ -110,24 +116,20 @@ Result<std::unique_ptr<Session>> Session::open(const GlobalFlags& flags) {
   return session;
 }
 
-// The first version after the preferred one that the server knows; a kind that it does not serve has no objects.
-Result<std::vector<json::Value>> Session::list_other_versions(const JobKind& kind, const std::string& ns,
-                                                              client::Resource& served) {
+// The first version after the preferred one that the server knows; kNotFound: it does not serve the kind.
+Result<ReadObjects::Jobs> Session::list_other_versions(const JobKind& kind, const std::string& ns) {
+  Error missing = bad_request(fmt::format("this cluster does not serve {}", kind.kind));
+  missing.reason = Reason::kNotFound;
   for (std::size_t i = 1; i < kind.resources.size(); ++i) {
     auto listed = connection_->list(list_of(kind.resources[i], ns));
-    if (!listed && listed.error().reason == Reason::kNotFound) continue;
-    served = kind.resources[i];
-    return listed;
+    if (listed) return ReadObjects::Jobs{kind.resources[i], std::move(*listed), kind.kind};
+    if (listed.error().reason != Reason::kNotFound) return std::move(listed.error());
   }
-  return std::vector<json::Value>();
+  return missing;
 }
 
-Result<std::vector<JobView>> Session::jobs(const What& what) {
-  std::optional<cli::arena::JobType> type;
-  if (!what.type.empty()) {
-    GW_TRY(type, cli::arena::job_type_of(what.type));
-  }
-  cli::arena::ReadObjects objects;
+Result<ReadObjects> Session::read(const What& what) {
+  GW_TRY(const auto type, type_of(what));
   std::vector<client::ListRequest> requests;
   std::vector<const JobKind*> kinds;
   for (const JobKind& kind : cli::arena::job_kinds()) {
@@ -136,19 +138,23 @@ Result<std::vector<JobView>> Session::jobs(const What& what) {
     requests.push_back(list_of(kind.resources.front(), what.ns));
   }
   requests.push_back(list_of(client::resources::kPods, what.ns));
-  requests.push_back(list_of(kRequeuedPods, what.ns));
+  requests.push_back(list_of(scheduler::kRequeuedPods, what.ns));
   if (what.with_details) {
     requests.push_back(list_of(client::resources::kEvents, what.ns, "reason=Preempted"));
     requests.push_back(list_of(client::resources::kServices, what.ns));
     requests.push_back(list_of(client::resources::kNodes, ""));
   }
   auto answers = connection_->list_all(requests);
+  ReadObjects objects;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    client::Resource served = kinds[i]->resources.front();
-    if (!answers[i] && answers[i].error().reason == Reason::kNotFound)
-      answers[i] = list_other_versions(*kinds[i], what.ns, served);
-    if (!answers[i]) return std::move(answers[i].error());
-    objects.jobs.push_back({served, std::move(*answers[i])});
+    if (answers[i]) {
+      objects.jobs.push_back({kinds[i]->resources.front(), std::move(*answers[i]), kinds[i]->kind});
+      continue;
+    }
+    if (answers[i].error().reason != Reason::kNotFound) return std::move(answers[i].error());
+    auto other = list_other_versions(*kinds[i], what.ns);
+    if (!other && other.error().reason != Reason::kNotFound) return std::move(other.error());
+    if (other) objects.jobs.push_back(std::move(*other));
   }
   // Pods must be read; the rest only says more, and not everybody may see it.
   if (!answers[kinds.size()]) return std::move(answers[kinds.size()].error());
@@ -156,9 +162,19 @@ Result<std::vector<JobView>> Session::jobs(const What& what) {
                                             &objects.nodes};
   for (std::size_t i = kinds.size(); i < answers.size(); ++i)
     if (answers[i]) *rest[i - kinds.size()] = std::move(*answers[i]);
+  return objects;
+}
+
+Result<std::vector<JobView>> Session::view(ReadObjects objects, const What& what) {
+  GW_TRY(const auto type, type_of(what));
   std::vector<JobView> jobs = cli::arena::view_jobs(std::move(objects), now());
   if (type) std::erase_if(jobs, [&](const JobView& job) { return job.type != *type; });
   return jobs;
+}
+
+Result<std::vector<JobView>> Session::jobs(const What& what) {
+  GW_TRY(ReadObjects objects, read(what));
+  return view(std::move(objects), what);
 }
 
 Result<JobView> Session::job(const std::string& name, const std::string& type) {

@@ -50,12 +50,14 @@ class Session {
     bool with_details = false;  // what only `get` shows: TensorBoard, who preempted it
   };
   Result<std::vector<cli::arena::JobView>> jobs(const What& what);
+  // The objects that jobs are made of, and the jobs that they make.
+  Result<cli::arena::ReadObjects> read(const What& what);
+  static Result<std::vector<cli::arena::JobView>> view(cli::arena::ReadObjects objects, const What& what);
   // The one of that name; an error says when there is none, or more than one.
   Result<cli::arena::JobView> job(const std::string& name, const std::string& type);
 
  private:
-  Result<std::vector<json::Value>> list_other_versions(const cli::arena::JobKind& kind, const std::string& ns,
-                                                       client::Resource& served);
+  Result<cli::arena::ReadObjects::Jobs> list_other_versions(const cli::arena::JobKind& kind, const std::string& ns);
 
   std::unique_ptr<ClusterConnection> connection_;
   std::string ns_;

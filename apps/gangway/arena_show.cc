@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <map>
-#include <thread>
 
 #include "arena_commands.h"
+#include "arena_watch.h"
 #include "cli/arena/print_jobs.h"
 #include "cli/arena/print_others.h"
 #include "cli/arena/table.h"
@@ -93,38 +91,34 @@ Result<void> show_events(const GlobalFlags& global, const ShowFlags& flags) {
   return {};
 }
 
-// The whole list, then a line for every job that has changed, until it is interrupted.
-Result<void> watch_list(Session& session, const Session::What& what, const cli::arena::ListLayout& layout) {
-  std::map<std::string, std::vector<std::string>> shown;
-  bool is_first = true;
-  while (true) {
-    GW_TRY(const auto jobs, session.jobs(what));
-    cli::arena::Table table;
-    if (is_first) table.row(list_header(layout));
-    is_first = false;
-    std::map<std::string, std::vector<std::string>> current;
-    for (const JobView& job : jobs) {
-      std::vector<std::string> row = list_row(job, layout);
-      const std::size_t duration = layout.with_namespace ? 4 : 3;
-      std::vector<std::string> said = row;
-      said.erase(said.begin() + static_cast<std::ptrdiff_t>(duration));  // time passing is no change
-      if (shown[job.uid] != said) table.row(std::move(row));
-      current[job.uid] = std::move(said);
-    }
-    shown = std::move(current);
-    fmt::print("{}", table.text());
-    std::fflush(stdout);
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
-}
-
 Result<void> list(const GlobalFlags& global, const ShowFlags& flags) {
   GW_TRY(const auto session, Session::open(global));
   const Session::What what{flags.all_namespaces ? "" : session->ns(), flags.type, false};
-  const cli::arena::ListLayout layout{flags.all_namespaces, flags.output == "wide"};
-  if (flags.watch) return watch_list(*session, what, layout);
+  const cli::arena::ListLayout layout{.with_namespace = flags.all_namespaces, .is_wide = flags.output == "wide"};
+  if (flags.watch) return watch_list(*session, what, layout, flags.output);
   GW_TRY(const auto jobs, session->jobs(what));
-  if (!print_as(flags.output, to_json(jobs, now()))) fmt::print("{}", list_text(jobs, layout));
+  if (!print_as(flags.output, to_json(jobs, now()))) fmt::print("{}", list_text(jobs, layout, now()));
+  return {};
+}
+
+void put(std::string_view bytes) {
+  std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  std::fflush(stdout);
+}
+
+// What a pod has printed that is gone: its node keeps it for a while.
+Result<void> earlier_log(Session& session, const JobView& job, const cli::arena::Instance& instance,
+                         cli::arena::LogFlags flags) {
+  GW_TRY(const auto events, events_of(session, job));
+  GW_TRY(const auto pod, cli::arena::earlier_pod(instance, flags.attempt.value_or(1), events));
+  const std::string container = flags.container.empty() ? cli::arena::main_container_of(job.object) : flags.container;
+  flags.attempt.reset();
+  flags.container.clear();
+  GW_TRY(const std::string query, cli::arena::log_query(flags, json::Object()));
+  const std::string path =
+      fmt::format("/api/v1/nodes/{}/proxy/containerLogs/{}/{}/{}/{}", pod.node, job.ns, pod.name, pod.uid, container);
+  auto done = session.connection().follow(path + query, put);
+  if (!done) return std::move(done.error()).within(fmt::format("--attempt: {} on node {}", pod.name, pod.node));
   return {};
 }
 
@@ -133,16 +127,14 @@ Result<void> logs(const GlobalFlags& global, const ShowFlags& flags) {
   GW_TRY(const JobView job, session->job(flags.name, flags.type));
   GW_TRY(const auto instance, cli::arena::log_instance(job, flags.logs.instance));
   const api::ObjectName name{job.ns, instance.name};
+  if (flags.logs.attempt && *flags.logs.attempt < instance.attempt)
+    return earlier_log(*session, job, instance, flags.logs);
   GW_TRY(const json::Value pod, session->connection().object(client::resources::kPods, name));
   GW_TRY(const std::string query, cli::arena::log_query(flags.logs, pod));
   if (instance.node.empty())
     return bad_request(fmt::format("instance {} is not running ({}){}{}", instance.name, instance.status,
                                    job.message.empty() ? "" : ": ", job.message));
-  return session->connection().follow(client::path_of(client::resources::kPods, name, "log") + query,
-                                      [](std::string_view bytes) {
-                                        std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-                                        std::fflush(stdout);
-                                      });
+  return session->connection().follow(client::path_of(client::resources::kPods, name, "log") + query, put);
 }
 
 Result<void> list_data(const GlobalFlags& global, const ShowFlags& flags) {
@@ -171,7 +163,7 @@ void add_logs(CLI::App& app, const SharedFlags& global, int& status) {
   auto flags = add_show(app, global, status, "logs", "Print the log of a job's instance",
                         "  arena logs demo -f                  that of its chief, as it comes\n"
                         "  arena logs demo -i demo-worker-1    that of another instance\n"
-                        "  arena logs demo --attempt 1         that of an earlier attempt, where it is kept\n",
+                        "  arena logs demo --attempt 1         that of an earlier attempt, while its node keeps it\n",
                         logs, command);
   command->alias("log");
   command->add_option("job", flags->name, "The job")->required();
@@ -204,7 +196,7 @@ void add_show_commands(CLI::App& app, const SharedFlags& global, int& status) {
   flags = add_show(app, global, status, "list", "List jobs",
                    "  arena list\n"
                    "  arena list -A -o wide        of all namespaces, with PRIORITY and REASON\n"
-                   "  arena list --watch           and what changes from then on\n",
+                   "  arena list --watch           and how they go on, with a bar for those that tell their progress\n",
                    list, command);
   command->alias("ls");
   add_type_flag(command, flags->type);
@@ -222,7 +214,7 @@ void add_show_commands(CLI::App& app, const SharedFlags& global, int& status) {
   }
   add_logs(app, global, status);
 
-  CLI::App* data = add_family(app, global, "data", "Show data volumes");
+  CLI::App* data = add_family(app, global, "data", "Show data volumes", "  arena data list\n");
   flags = add_show(*data, global, status, "list", "List volume claims", "  arena data list -A\n", list_data, command);
   command->alias("ls");
   command->add_flag("-A,--all-namespaces", flags->all_namespaces, "Of all namespaces");

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "arena_commands.h"
-#include "arena_flags.h"
 #include "cli/arena/render.h"
 #include "cli/arena/submission.h"
+#include "cli/arena/submit_options.h"
 #include "cli/cluster_reader.h"
 #include "client/resource.h"
 #include "json/yaml.h"
@@ -258,14 +258,16 @@ std::string example_of(const JobTypeInfo& info) {
 }  // namespace
 
 void add_submit_command(CLI::App& app, const SharedFlags& global, int& status) {
-  CLI::App* family = add_family(app, global, "submit", "Submit a training job");
+  std::string examples;
+  for (const JobTypeInfo& info : cli::arena::job_types()) examples += example_of(info);
+  CLI::App* family = add_family(app, global, "submit", "Submit a training job", examples);
   for (const JobTypeInfo& info : cli::arena::job_types()) {
     auto command = std::make_shared<SubmitCommand>();
     command->flags.type = info.type;
     CLI::App* submitting =
         add_command(*family, global, std::string(info.name), fmt::format("Submit {}", info.about), example_of(info));
     for (const std::string_view word : info.words) submitting->alias(std::string(word));
-    add_submit_flags(*submitting, command->flags);
+    cli::arena::add_submit_flags(*submitting, command->flags);
     submitting
         ->add_option("--dry-run", command->dry_run,
                      "Create nothing: print the objects; =server: let the server judge them; =plan: say where the "

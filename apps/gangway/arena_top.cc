@@ -64,14 +64,15 @@ Result<void> top_job(const GlobalFlags& global, const TopFlags& flags) {
   GW_TRY(const auto session, Session::open(global));
   if (!flags.names.empty()) return top_one_job(*session, flags);
   GW_TRY(const auto jobs, session->jobs({flags.all_namespaces ? "" : session->ns(), flags.type, false}));
-  if (!print_as(flags.output, to_json(jobs, now()))) fmt::print("{}", top_jobs_text(jobs, flags.all_namespaces));
+  if (!print_as(flags.output, to_json(jobs, now())))
+    fmt::print("{}", top_jobs_text(jobs, {flags.all_namespaces, flags.output == "wide"}, now()));
   return {};
 }
 
 }  // namespace
 
 void add_top_commands(CLI::App& app, const SharedFlags& global, int& status) {
-  CLI::App* family = add_family(app, global, "top", "Show who has which GPUs");
+  CLI::App* family = add_family(app, global, "top", "Show who has which GPUs", "  arena top node\n  arena top job\n");
   auto flags = std::make_shared<TopFlags>();
   CLI::App* node = add_command(*family, global, "node", "Show the GPUs of nodes",
                                "  arena top node\n"

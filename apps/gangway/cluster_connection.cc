@@ -45,6 +45,7 @@ Result<std::unique_ptr<ClusterConnection>> ClusterConnection::open(const Connect
   std::unique_ptr<ClusterConnection> connection(new ClusterConnection());
   connection->ns_ = flags.ns.empty() ? address.ns : flags.ns;
   connection->server_ = address.transport.server;
+  connection->source_ = address.source;
   GW_CHECKED(run_on(connection->thread_.loop(), [&]() -> Result<void> {
     GW_TRY(connection->transport_,
            net::HttpTransport::create(std::move(address.transport), connection->thread_.loop()));
@@ -140,7 +141,7 @@ struct ClusterConnection::Listing {
   }
 };
 
-void ClusterConnection::next_page(std::shared_ptr<Listing> listing) {
+void ClusterConnection::next_page(const std::shared_ptr<Listing>& listing) {
   client::HttpClientRequest request;
   request.target = listing->target;
   if (!listing->more.empty()) request.target += "&continue=" + sys::percent_encode(listing->more);
@@ -168,10 +169,11 @@ std::vector<Result<std::vector<json::Value>>> ClusterConnection::list_all(
       if (!requests[i].field_selector.empty())
         listing->target += "&fieldSelector=" + sys::percent_encode(requests[i].field_selector);
       listing->done = [&promise = promises[i]](auto result) { promise.set_value(std::move(result)); };
-      next_page(std::move(listing));
+      next_page(listing);
     }
   });
   std::vector<Result<std::vector<json::Value>>> answers;
+  answers.reserve(promises.size());
   for (auto& promise : promises) answers.push_back(promise.get_future().get());
   return answers;
 }

@@ -38,6 +38,12 @@ class ClusterConnection {
 
   const std::string& ns() const { return ns_; }
   const std::string& server() const { return server_; }
+  // Where it was found: the path of a kubeconfig, or other words where it was none.
+  const std::string& source() const { return source_; }
+
+  // For what goes on while a command runs. The client is for use on the loop only, and what uses it ends before this.
+  sys::EventLoop& loop() { return thread_.loop(); }
+  client::ApiClient& client() { return *client_; }
 
   Result<std::shared_ptr<cli::ListedObjects>> read(const std::vector<cli::Reading>& readings);
   // What stands at a path: "/version".
@@ -62,10 +68,11 @@ class ClusterConnection {
   ClusterConnection() : thread_("gw-client") {}
 
   Result<json::Value> ask(client::HttpClientRequest request);
-  void next_page(std::shared_ptr<Listing> listing);
+  void next_page(const std::shared_ptr<Listing>& listing);
 
   std::string ns_;
   std::string server_;
+  std::string source_;
   net::LoopThread thread_;
   std::unique_ptr<net::HttpTransport> transport_;
   std::unique_ptr<client::HttpClient> client_;

@@ -300,7 +300,7 @@ void EmbeddedCluster::Parts::start_controllers(const cli::UpOptions& options) {
 Result<void> EmbeddedCluster::Parts::start_agent(const cli::UpOptions& options) {
   const auto nodes = nodes_with_runtime(options.nodes, false);
   // One that an earlier server left behind must not go on with nodes that are not there any more.
-  if (nodes.empty()) return end_agent(data, PodsThen::kEnd);
+  if (nodes.empty()) return end_agent(data, cli::PodsThen::kEnd);
   cli::AgentConfig config;
   config.data_dir = data.path();
   config.runtime = nodes.front().runtime;
@@ -406,7 +406,7 @@ json::Value EmbeddedCluster::Parts::status() {
 
 EmbeddedCluster::EmbeddedCluster(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 EmbeddedCluster::~EmbeddedCluster() {
-  stop();
+  stop(cli::PodsThen::kEnd);
 }
 
 const std::string& EmbeddedCluster::url() const {
@@ -432,11 +432,11 @@ Result<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::start(const cli::UpOpt
   return cluster;
 }
 
-void EmbeddedCluster::stop() {
+void EmbeddedCluster::stop(cli::PodsThen pods) {
   if (!parts_) return;
   auto& p = *parts_;
   // Pods end while the API is there to be told.
-  if (p.supervisor) p.supervisor->stop();
+  if (p.supervisor) p.supervisor->stop(pods);
   p.supervisor.reset();
   if (p.http) p.http->stop_and_wait(kStopGrace);
   p.chores.reset();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/server_process.h"
 #include "cli/up_options.h"
 
 namespace gangway {
@@ -23,7 +24,7 @@ class EmbeddedCluster {
 
   const std::string& url() const;
   // Ends requests, then the controllers, then the store: what was acknowledged is on disk afterwards.
-  void stop();
+  void stop(cli::PodsThen pods);
 
  private:
   struct Parts;

@@ -90,12 +90,14 @@ int serve(const cli::UpOptions& options, const cli::ReportReady& report) {
     return kFailed;
   }
   report(welcome(options, (*cluster)->url()));
-  cli::wait_for_stop_signal();
-  sys::log_info("stopping");
-  (*cluster)->stop();
+  const auto pods = cli::wait_for_stop_signal();
+  sys::log_info("stopping", {{"pods", pods == cli::PodsThen::kEnd ? "end with it" : "go on"}});
+  (*cluster)->stop(pods);
   data.remove_pid();
-  if (auto cleaned = clean_machine(data.path()); !cleaned)
-    sys::log_error("something is left on this machine", {{"error", cleaned.error().message}});
+  if (pods == cli::PodsThen::kEnd) {
+    if (auto cleaned = clean_machine(data.path()); !cleaned)
+      sys::log_error("something is left on this machine", {{"error", cleaned.error().message}});
+  }
   sys::flush_log();
   return 0;
 }
@@ -107,7 +109,7 @@ int up(const UpFlags& flags) {
     for (auto& node : options->nodes) node.runtime = flags.runtime;
   }
   cli::DataDir data(options->data_dir);
-  if (auto pid = data.running()) {
+  if (auto pid = cli::lasting_server(data)) {
     return fail(bad_request(
         fmt::format("a cluster is already running on {} (process {}); `gangway down --data-dir {}` ends it, or choose "
                     "another --data-dir",
@@ -131,24 +133,27 @@ int up(const UpFlags& flags) {
   });
 }
 
-int down(const std::string& data_dir) {
+int down(const std::string& data_dir, cli::PodsThen pods) {
   cli::DataDir data(std::filesystem::absolute(data_dir).lexically_normal().string());
   auto pid = data.running();
   // A server that died may have left its agent, or that its pods; a machine that joined another's cluster has only
   // that.
   const bool leftover = !pid && data.running_agent();
   if (leftover) {
-    if (auto ended = end_agent(data, PodsThen::kEnd); !ended) return fail(ended.error());
+    if (auto ended = end_agent(data, pods); !ended) return fail(ended.error());
   }
-  if (!pid) {
+  const bool end_pods = pods == cli::PodsThen::kEnd;
+  if (!pid && end_pods) {
     if (auto cleaned = clean_machine(data.path()); !cleaned) return fail(cleaned.error());
   }
   if (leftover) {
-    fmt::print("The agent on {} is stopped, and its pods with it.\n", data.path());
+    fmt::print("The agent on {} is stopped{}.\n", data.path(),
+               end_pods ? ", and its pods with it" : "; its pods go on");
     return 0;
   }
-  if (auto stopped = cli::stop_server(data); !stopped) return fail(stopped.error());
-  fmt::print("The cluster on {} is stopped (process {}). Its data stays.\n", data.path(), *pid);
+  if (auto stopped = cli::stop_server(data, pods); !stopped) return fail(stopped.error());
+  fmt::print("The cluster on {} is stopped (process {}). Its data stays{}.\n", data.path(), *pid,
+             end_pods ? "" : ", and its pods go on");
   return 0;
 }
 
@@ -257,7 +262,10 @@ void add_server_commands(CLI::App& app, int& status) {
     command->add_option("--data-dir", *data_dir, "Where the cluster lives")->capture_default_str();
     return command;
   };
-  add("down", "Stop the cluster; its data stays")->callback([=, &status] { status = down(*data_dir); });
+  auto keep_pods = std::make_shared<bool>();
+  auto* stop = add("down", "Stop the cluster; its data stays");
+  stop->add_flag("--keep-pods", *keep_pods, "Pods go on without it, and the next `up` finds them; for an upgrade");
+  stop->callback([=, &status] { status = down(*data_dir, *keep_pods ? cli::PodsThen::kGoOn : cli::PodsThen::kEnd); });
 
   auto* show = add("status", "Show the cluster's parts, versions, nodes, store and loops");
   show->add_option("-o,--output", *output, "json, or nothing for text")->check(CLI::IsMember({"json"}));

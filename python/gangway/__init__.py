@@ -3,6 +3,7 @@
 Outside of a Gangway cluster every call does nothing.
 """
 
+import atexit
 import datetime
 import json
 import os
@@ -18,6 +19,8 @@ _SECONDS_BETWEEN = 1.0
 
 _lock = threading.Lock()
 _last_progress = 0.0
+_held_progress = None
+_first_progress = None
 _stop = threading.Event()
 _callbacks = []
 _previous_handler = None
@@ -26,19 +29,27 @@ _is_handling = False
 
 def checkpoint(path):
     """Says that a checkpoint is complete: work up to here is safe."""
+    _write_held_progress()
     _write("checkpoint", {"path": os.fspath(path)})
 
 
 def progress(epoch=None, step=None, loss=None, total=None):
-    """Says how far the training is. Cheap enough for every step: at most one a second is written."""
-    global _last_progress
+    """Says how far the training is. Cheap enough for every step: at most one a second is written, and the last one.
+
+    `total` is the number of steps of the whole training, and `step` counts on from epoch to epoch; without `step`, it
+    is the number of epochs. How long it will take is told from what was done since the first call.
+    """
+    global _held_progress, _last_progress
     now = time.monotonic()
+    numbers = {"epoch": epoch, "step": step, "total": total, "loss": loss}
     with _lock:
         if _last_progress and now - _last_progress < _SECONDS_BETWEEN:
+            # To ask a tensor for its number would wait for its device, and to keep it as it is would keep its graph.
+            _held_progress = {key: value.detach() if hasattr(value, "detach") else value for key, value in numbers.items()}
             return
         _last_progress = now
-    numbers = {"epoch": epoch, "step": step, "total": total, "loss": loss}
-    _write("progress", {key: _number(key, value) for key, value in numbers.items() if value is not None})
+        _held_progress = None
+    _write_progress(numbers)
 
 
 def on_preempt(function):
@@ -72,6 +83,31 @@ def checkpoint_dir():
     return os.environ.get("CHECKPOINT_DIR")
 
 
+@atexit.register
+def _write_held_progress():
+    global _held_progress
+    with _lock:
+        held, _held_progress = _held_progress, None
+    if held is not None:
+        _write_progress(held)
+
+
+def _write_progress(numbers):
+    numbers = {key: _number(key, value) for key, value in numbers.items() if value is not None}
+    _write("progress", {**numbers, "since": _beginning(numbers)})
+
+
+def _beginning(numbers):
+    """Epoch, step and time of the first report; None for the first itself. One that goes back begins anew."""
+    global _first_progress
+    place = {key: numbers[key] for key in ("epoch", "step") if numbers.get(key) is not None}
+    key = "step" if "step" in place else "epoch"
+    if _first_progress and key in _first_progress and key in place and place[key] >= _first_progress[key]:
+        return _first_progress
+    _first_progress = {**place, "at": _now()} if place else None
+    return None
+
+
 def _number(key, value):
     # Tensors and numpy's numbers have item().
     value = value.item() if hasattr(value, "item") else value
@@ -85,7 +121,7 @@ def _write(name, content):
     if not os.path.isdir(_FOLDER):
         return
     content = {key: value for key, value in content.items() if value is not None}
-    content["at"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    content["at"] = _now()
     # Readers see the old file or the new one. A full or lost folder must not end a training.
     try:
         handle, path = tempfile.mkstemp(prefix="." + name, dir=_FOLDER)
@@ -95,6 +131,10 @@ def _write(name, content):
         os.replace(path, os.path.join(_FOLDER, name))
     except OSError:
         pass
+
+
+def _now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _listen():

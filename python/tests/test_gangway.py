@@ -37,6 +37,51 @@ def test_progress_is_what_was_given_and_not_more_than_once_a_second(gangway, tmp
     assert report == {"epoch": 1, "loss": 0.5}
 
 
+def test_the_last_progress_is_written_before_a_checkpoint_and_at_the_end(gangway, tmp_path):
+    gangway.progress(epoch=1)
+    gangway.progress(epoch=2)
+    gangway.checkpoint("2.pt")
+    assert said(tmp_path, "progress")["epoch"] == 2
+    program = (
+        f"import gangway; gangway._FOLDER = {str(tmp_path)!r}\n"
+        "for epoch in (3, 4, 5): gangway.progress(epoch=epoch)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert said(tmp_path, "progress")["epoch"] == 5
+
+
+def test_a_number_that_waits_keeps_nothing_of_its_computation(gangway, tmp_path):
+    class Tensor:
+        is_detached = False
+
+        def detach(self):
+            result = Tensor()
+            result.is_detached = True
+            return result
+
+        def item(self):
+            assert self.is_detached, "its device was waited for, or its graph was kept"
+            return 0.5
+
+    gangway.progress(epoch=1)
+    gangway.progress(epoch=2, loss=Tensor())
+    gangway.checkpoint("2.pt")
+    assert said(tmp_path, "progress")["loss"] == 0.5
+
+
+def test_progress_says_where_this_run_began(gangway, tmp_path, monkeypatch):
+    monkeypatch.setattr(gangway, "_SECONDS_BETWEEN", 0.0)
+    gangway.progress(epoch=4, step=400, total=1000)
+    first = said(tmp_path, "progress")
+    assert "since" not in first
+    gangway.progress(epoch=5, step=500, total=1000)
+    since = said(tmp_path, "progress")["since"]
+    assert since.pop("at") <= first["at"]
+    assert since == {"epoch": 4, "step": 400}
+    gangway.progress(epoch=0, step=1, total=1000)
+    assert "since" not in said(tmp_path, "progress"), "what goes back has begun anew"
+
+
 def test_what_json_has_no_word_for_is_left_out(gangway, tmp_path):
     gangway.progress(epoch=1, loss=float("nan"))
     assert "loss" not in said(tmp_path, "progress")

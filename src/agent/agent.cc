@@ -70,16 +70,20 @@ Result<void> Agent::start() {
 
 // Programs write files and tell nobody. There are as many as containers that run: a few system calls each.
 void Agent::read_reports() {
-  for (auto& [uid, worker] : workers_) {
-    if (!worker.record.sandbox_ready) continue;
-    PodReport report = parts_.runtime.report(uid);
-    if (report == worker.facts.report) continue;
-    worker.facts.report = std::move(report);
-    look_at(uid);
-  }
+  for (auto& [uid, worker] : workers_) read_report(uid, worker, worker.reported);
   parts_.loop.run_after(options_.report_period, [this, life = std::weak_ptr(life_)] {
     if (!life.expired()) read_reports();
   });
+}
+
+void Agent::read_report(const std::string& uid, Worker& worker, std::optional<MonoTime> told_at) {
+  if (!worker.record.sandbox_ready) return;
+  const MonoTime now = parts_.loop.clock().mono();
+  PodReport report = brought_up_to(worker.facts.report, parts_.runtime.report(uid));
+  if (!is_worth_telling(worker.facts.report, report, told_at ? now - *told_at : kTellProgressEvery)) return;
+  worker.facts.report = std::move(report);
+  worker.reported = now;
+  look_at(uid);
 }
 
 void Agent::on_progress(const client::Informer* informer) {
@@ -238,7 +242,10 @@ bool Agent::doubt_status(Worker& worker) {
   return true;
 }
 
+// The last words of a program count most: what it has saved before it was made to go.
 void Agent::on_exit(const ContainerId& container, const Exit& exit) {
+  if (const auto at = workers_.find(container.pod_uid); at != workers_.end())
+    read_report(container.pod_uid, at->second, {});
   settle(container.pod_uid, ContainerExited{container, exit});
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -108,8 +109,9 @@ class Agent final : public RuntimeSink {
     bool dirty = false;  // the record says more than was saved
     PodRecord record;
     PodFacts facts;
-    std::size_t status = 0;       // hash of the last wish
-    api::Revision delivered = 0;  // where the API has it
+    std::size_t status = 0;            // hash of the last wish
+    api::Revision delivered = 0;       // where the API has it
+    std::optional<MonoTime> reported;  // when its program's report was last told
   };
 
   void on_change(const client::ObjectChange& change);
@@ -138,6 +140,8 @@ class Agent final : public RuntimeSink {
   void tell_unhealthy(const ContainerId& container, ProbeKind kind, const std::string& message);
   void lift_fence(NodeState& node);
   void read_reports();
+  // `told_at`: when its progress was last told, or nothing to tell it in any case.
+  void read_report(const std::string& uid, Worker& worker, std::optional<MonoTime> told_at);
   void end_fences(const client::Informer* informer);
   void count(NodeState& node, const PodRecord& record, int sign);
   NodeRoom room_of(const NodeState& node) const;

@@ -2,26 +2,28 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "sys/process_end.h"
+
 namespace gangway::cli {
 namespace {
 
 // Pods have their time to end.
 constexpr int kStopTimeoutMs = 120'000;
+constexpr int kDyingMs = 2'000;
 
 sigset_t stop_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR1);
   return set;
 }
 
@@ -77,11 +79,12 @@ void block_stop_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-void wait_for_stop_signal() {
+PodsThen wait_for_stop_signal() {
   auto set = stop_signals();
   int signal = 0;
   while (sigwait(&set, &signal) != 0) {
   }
+  return signal == SIGUSR1 ? PodsThen::kGoOn : PodsThen::kEnd;
 }
 
 Result<std::string> detach(const DataDir& data, const std::function<int(const ReportReady&)>& serve) {
@@ -109,7 +112,15 @@ Result<std::string> detach(const DataDir& data, const std::function<int(const Re
   return internal_error(message);
 }
 
-Result<void> stop_server(const DataDir& data) {
+std::optional<pid_t> lasting_server(const DataDir& data) {
+  auto pid = data.running();
+  if (!pid) return std::nullopt;
+  sys::FileDescriptor watched = sys::watch_process(*pid);
+  if (watched && sys::ends_within(watched, kDyingMs)) return std::nullopt;
+  return data.running();
+}
+
+Result<void> stop_server(const DataDir& data, PodsThen pods) {
   auto pid = data.running();
   if (!pid) {
     Error error;
@@ -117,13 +128,11 @@ Result<void> stop_server(const DataDir& data) {
     error.message = fmt::format("no server is running on {}", data.path());
     return error;
   }
-  int watched = static_cast<int>(syscall(SYS_pidfd_open, *pid, 0));
-  if (kill(*pid, SIGTERM) != 0) return system_error(fmt::format("cannot stop process {}", *pid));
-  if (watched < 0) return system_error(fmt::format("cannot watch process {}", *pid));
-  pollfd wait{watched, POLLIN, 0};
-  int ready = poll(&wait, 1, kStopTimeoutMs);
-  close(watched);
-  if (ready == 1) return {};
+  sys::FileDescriptor watched = sys::watch_process(*pid);
+  if (kill(*pid, pods == PodsThen::kEnd ? SIGTERM : SIGUSR1) != 0)
+    return system_error(fmt::format("cannot stop process {}", *pid));
+  if (!watched) return system_error(fmt::format("cannot watch process {}", *pid));
+  if (sys::ends_within(watched, kStopTimeoutMs)) return {};
   return internal_error(
       fmt::format("process {} did not end within {} s; see {}", *pid, kStopTimeoutMs / 1000, data.log_file()));
 }

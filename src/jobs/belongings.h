@@ -14,6 +14,9 @@
 
 namespace gangway::jobs {
 
+inline const client::Resource kRoles{"rbac.authorization.k8s.io", "v1", "roles"};
+inline const client::Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings"};
+
 // {apiVersion, kind, metadata}, owned by the job and labelled with its name.
 json::Value belonging_of(const controllers::Owner& owner, const char* api_version, const char* kind, std::string name);
 

@@ -82,6 +82,69 @@ TEST_F(PyTorchJobs, CleanUpAsTheirPolicySays) {
   }
 }
 
+// They come and go: what becomes of one is not what becomes of the job.
+TEST_F(PyTorchJobs, CountOnlyTheFirstOfElasticWorkers) {
+  start({{"Worker", 3, "ExitCode"}},
+        R"({"spec":{"backoffLimit":0,"elasticPolicy":{"minReplicas":1,"maxReplicas":3}}})");
+  bench.run_all();
+  const auto restarts = [&](const std::string& pod) {
+    bench.set_pod(pod, R"({"status":{"containerStatuses":[{"name":"pytorch","restartCount":2}]}})");
+  };
+  restarts("j-worker-1");
+  const std::string before = bench.uid("j-worker-2");
+  bench.end_pod("j-worker-2", 137);
+  EXPECT_NE(bench.uid("j-worker-2"), before) << "made again";
+  EXPECT_EQ(bench.conditions(), "Created Running");
+  EXPECT_EQ(bench.own("restarts"), 0);
+  restarts("j-worker-0");
+  EXPECT_EQ(bench.message(), "Job j has failed because it has reached the specified backoff limit");
+}
+
+// As when its node is drained.
+TEST_F(PyTorchJobs, GoOnWhenAnElasticWorkerIsDeleted) {
+  for (const char* policy : {"OnFailure", "Never"}) {
+    SCOPED_TRACE(policy);
+    JobsBench other(pytorch_rules());
+    other.start(a_job(pytorch_rules(), {{"Worker", 3, policy}},
+                      R"({"spec":{"backoffLimit":0,"elasticPolicy":{"minReplicas":2,"maxReplicas":3}}})"));
+    other.run_all();
+    other.begin_deletion("j-worker-2", false);
+    EXPECT_EQ(other.conditions(), "Created Running");
+    EXPECT_EQ(other.counts("Worker"), "2/0/0");
+    other.end_deletion("j-worker-2");
+    EXPECT_THAT(other.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2"));
+    EXPECT_FALSE(other.has_event("PyTorchJobRestarting"));
+    EXPECT_EQ(other.own("restarts"), 0);
+    // Below its minimum it is as for any other job.
+    other.begin_deletion("j-worker-1", false);
+    EXPECT_NE(other.conditions(), "Created Running");
+  }
+}
+
+// The first to be done ends the job; the log of the job is that of the first Worker.
+TEST_F(PyTorchJobs, LetElasticWorkersEndTogether) {
+  start({{"Worker", 4}}, R"({"spec":{"cleanPodPolicy":"Running","elasticPolicy":{"minReplicas":1,"maxReplicas":4}}})");
+  for (const char* pod : {"j-worker-0", "j-worker-1", "j-worker-2"}) bench.run(pod);
+  bench.end_pod("j-worker-1", 0);
+  EXPECT_EQ(bench.conditions(), "Created !Running Succeeded");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2")) << "who waits for room goes";
+  bench.end_pod("j-worker-0", 0);
+  bench.loop.advance(59s);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2"));
+  bench.loop.advance(1s);
+  EXPECT_THAT(bench.pods(), ElementsAre("j-worker-0", "j-worker-1")) << "who has not ended by then is removed";
+  EXPECT_EQ(bench.writes_when_looking_again(), 0u);
+}
+
+// There is nothing to be seen of it, and without the group it would wait for ever.
+TEST_F(PyTorchJobs, DropWhatHasNotStartedWhenTheyEnd) {
+  start({{"Master", 1}, {"Worker", 1}});
+  bench.run("j-master-0");
+  bench.end_pod("j-master-0", 0);
+  EXPECT_EQ(bench.conditions(), "Created !Running Succeeded");
+  EXPECT_THAT(bench.pods(), ElementsAre("j-master-0"));
+}
+
 TEST_F(PyTorchJobs, FailWhereNothingIsTriedAgain) {
   start({{"Master", 1, "Never"}, {"Worker", 1}});
   bench.run_all();

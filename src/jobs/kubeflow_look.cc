@@ -185,15 +185,20 @@ class Look {
       if (pod.has_failed()) {
         take_failure(pod);
       } else if (pod.is_running() && pod.is_terminating() && !pod.is_preempted() &&
-                 pod.spec->restart != RestartPolicy::kNever) {
+                 pod.spec->restart != RestartPolicy::kNever && !is_forgiven(job_, pod, goes_on_without_)) {
         count_restart(pod);
       }
     }
   }
 
+  // The Workers of an elastic job come and go, by themselves or not: only whom it cannot do without counts.
+  bool counts(const ReplicaPod& pod) const {
+    return !job_.gang_wish().is_elastic() || job_.is_chief(*pod.spec, pod.index);
+  }
+
   void count_restart(const ReplicaPod& pod) {
     status_.record.replaced.insert(pod.header().uid);
-    ++status_.record.restarts;
+    if (counts(pod)) ++status_.record.restarts;
   }
 
   void take_failure(const ReplicaPod& pod) {
@@ -203,6 +208,10 @@ class Look {
                    fmt::format("Pod: {}.{} exited with code {}", job_.ns(), pod.header().name.name, *code));
     const std::string& type = pod.spec->type;
     if (pod.spec->restart == RestartPolicy::kNever) return;
+    if (is_forgiven(job_, pod, goes_on_without_)) {
+      status_.record.replaced.insert(pod.header().uid);
+      return;
+    }
     // One that could not say how it ended was taken away, and is worth another try.
     if (pod.spec->restart == RestartPolicy::kExitCode && code && *code < kLowestRetryable) {
       status_.set(kJobFailed,
@@ -231,7 +240,7 @@ class Look {
   std::int64_t restarts() const {
     std::int64_t sum = status_.record.restarts;
     for (const ReplicaPod& pod : pods_)
-      if (has_a_part(job_, pod) && pod.is_running() && pod.spec->restart != RestartPolicy::kNever)
+      if (has_a_part(job_, pod) && pod.is_running() && pod.spec->restart != RestartPolicy::kNever && counts(pod))
         sum += pod.facts->restarts;
     return sum;
   }
@@ -275,12 +284,20 @@ class Look {
     outcome_.allowed_now.push_back(std::move(action));
   }
 
+  // Where one Worker that is done makes the job succeed, the others are about to be: what they still do, and the log of
+  // the first, is not cut off.
+  bool ends_together() const {
+    const ReplicaSpec* workers = job_.find(api::kWorker);
+    return job_.elastic && workers != nullptr && job_.is_chief(*workers, 0) &&
+           status_.conditions().is_true(kJobSucceeded);
+  }
+
   void clean_up_pods() {
     const bool is_preempted = job_.record.ended_by == kPreempted;
     // Who ran into a limit was not over when its pods had to go, so that the policy does not hold for them.
     if (!is_preempted && !job_.record.ended_by.empty()) return objects_.clean_up(CleanPods::kAll, false);
     const WallTime due = job_.record.completed.value_or(view_.now()) + kLastWords;
-    const bool keeps_running = is_preempted && due > view_.now();
+    const bool keeps_running = (is_preempted || ends_together()) && due > view_.now();
     if (keeps_running) outcome_.look_again(due);
     objects_.clean_up(job_.policy.clean, keeps_running);
   }

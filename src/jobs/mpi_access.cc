@@ -7,6 +7,7 @@
 #include "api/gang.h"
 #include "api/mpi.h"
 #include "client/resource.h"
+#include "jobs/mpi_files.h"
 
 namespace gangway::jobs {
 namespace {
@@ -54,6 +55,15 @@ void mount_mpi_files(const std::string& job, std::initializer_list<std::string_v
              {{"name", kConfigVolume},
               {"configMap", json::Object{{"name", mpi_config_name(job)}, {"items", std::move(items)}}}},
              api::kMpiFolder);
+}
+
+void add_mpi_end_hook(json::Value& worker) {
+  json::Value* container = first_container(worker);
+  if (container == nullptr || json::find(*container, {"lifecycle", "preStop"}) != nullptr) return;
+  // Among the processes of several containers nobody could tell whose is whose.
+  if (json::flag_at(worker, {"spec", "shareProcessNamespace"})) return;
+  json::object_at(*container, {"lifecycle"})["preStop"] =
+      json::Object{{"exec", json::Object{{"command", json::Array{"/bin/sh", "-c", mpi_end_hook()}}}}};
 }
 
 std::string mpi_launcher_account(const controllers::Owner& owner, const json::Value& pod_template) {

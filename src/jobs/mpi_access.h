@@ -17,9 +17,6 @@
 
 namespace gangway::jobs {
 
-inline const client::Resource kRoles{"rbac.authorization.k8s.io", "v1", "roles"};
-inline const client::Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings"};
-
 // "<job>-config" and "<job>-launcher": of the files, of the launcher, and of what it is allowed by.
 std::string mpi_config_name(const std::string& job);
 std::string mpi_launcher_name(const std::string& job);
@@ -27,6 +24,8 @@ std::string mpi_launcher_name(const std::string& job);
 json::Value mpi_config_map(const controllers::Owner& owner, json::Object files);
 // Adds some of these files to the pod's first container.
 void mount_mpi_files(const std::string& job, std::initializer_list<std::string_view> files, json::Value& pod);
+// What runs in a worker is asked before the worker ends, unless its first container has a preStop of its own.
+void add_mpi_end_hook(json::Value& worker);
 
 // The account that the launcher runs as: one of its own, unless its template names one.
 std::string mpi_launcher_account(const controllers::Owner& owner, const json::Value& pod_template);

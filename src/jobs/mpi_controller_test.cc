@@ -119,6 +119,32 @@ TEST_F(MpiJobs, AreLaunchedWhenAllWorkersAreReady) {
   EXPECT_EQ(writes_when_looking_again(), 0U);
 }
 
+// Its pod is made later, and has room from the start.
+TEST_F(MpiJobs, AnnounceALauncherThatTakesRoom) {
+  start(R"({"spec":{"launcherResources":{"limits":{"cpu":"2"}}}})");
+  const json::Value group = get(kPodGroups, "j");
+  EXPECT_EQ(json::integer_at(group, {"spec", "minMember"}), 2) << "the workers";
+  const json::Value late =
+      testing::parsed(std::string(json::string_at(group, {"metadata", "annotations", api::kLateMembers})));
+  ASSERT_TRUE(late.is_array() && late.get_array().size() == 1);
+  const json::Value& launcher = late.get_array().front();
+  EXPECT_EQ(json::string_at(launcher, {"name"}), "launcher");
+  EXPECT_EQ(json::integer_at(launcher, {"count"}), 1);
+  const json::Array& containers = json::array_at(launcher, {"template", "spec", "containers"});
+  ASSERT_EQ(containers.size(), 1U);
+  EXPECT_EQ(json::string_at(containers.front(), {"resources", "limits", "cpu"}), "2");
+  run_launcher();
+  const json::Value made = get(kJobs, "j-launcher");
+  EXPECT_EQ(json::string_at(made, {"spec", "template", "metadata", "labels", api::kLateMemberLabel}), "launcher");
+  EXPECT_EQ(writes_when_looking_again(), 0U);
+}
+
+TEST_F(MpiJobs, AnnounceNobodyForALauncherThatTakesNothing) {
+  start();
+  const json::Value group = get(kPodGroups, "j");
+  EXPECT_EQ(json::string_at(group, {"metadata", "annotations", api::kLateMembers}), "");
+}
+
 TEST_F(MpiJobs, KeepTheirListOfHostsInStep) {
   start();
   make_worker_pod(1);
@@ -155,6 +181,7 @@ TEST_F(MpiJobs, KeepTheirWorkersWhenTheySaySo) {
   end_launcher("Complete");
   const json::Value set = get(kStatefulSets, "j-worker");
   EXPECT_EQ(json::integer_at(set, {"spec", "replicas"}), 2);
+  EXPECT_TRUE(exists(kPodGroups, "j")) << "a worker that is lost is made again, and would wait for it for ever";
   EXPECT_EQ(writes_when_looking_again(), 0U);
 }
 
@@ -202,6 +229,26 @@ TEST_F(MpiJobs, ThatArePreemptedComeBackWhole) {
   EXPECT_EQ(json::string_at(tree, {"spec", "template", "metadata", "annotations", api::kAttempt}), "2");
   EXPECT_FALSE(exists(kJobs, "j-launcher"));
   EXPECT_EQ(writes_when_looking_again(), 0U);
+}
+
+// A single worker is bound without an Allotment. By the time anybody looks it has gone, another waits in its place, and
+// the launcher has failed for want of it: the grant of who took its room is all that is left.
+TEST_F(MpiJobs, ThatWerePreemptedUnseenComeBackToo) {
+  start(R"({"metadata":{"annotations":{"gangway.dev/on-preempt":"Requeue"}},"spec":{"replicas":1}})");
+  make_workers_ready(1);
+  run_launcher();
+  api.create(client::resources::kAllotments,
+             testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", "critical-x")
+                 .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"critical"},"grantedAt":")" +
+                       to_rfc3339(loop.clock().wall()) + R"(","victims":[{"namespace":"default","pod":"j-worker-0",
+                           "uid":"gone","gang":"default/j","how":"Requeue"}]}})"));
+  loop.run_until_idle();
+  EXPECT_EQ(state(), "Running") << "nothing has happened yet";
+  make_workers_ready(0);
+  end_launcher("Failed");
+  EXPECT_EQ(attempt(), 2);
+  EXPECT_EQ(state(), "Restarting");
+  EXPECT_THAT(message(), HasSubstr("was preempted by default/critical and is queued again as attempt 2."));
 }
 
 TEST_F(MpiJobs, AreSuspendedAndResumed) {

@@ -50,6 +50,7 @@ void furnish(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t, json
     container->get_object()["args"] = json::Array{"365d"};
   }
   mount_mpi_files(job.name(), {"kubexec.sh"}, pod);
+  add_mpi_end_hook(pod);
 }
 
 bool keep_belongings(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const client::View& view,

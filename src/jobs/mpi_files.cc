@@ -38,4 +38,25 @@ std::string mpi_remote_start(std::string_view container) {
       where);
 }
 
+std::string mpi_end_hook() {
+  // Of /proc/PID/stat, what follows the name: state, parent, group, session, terminal. The container's own program is
+  // of the session of its first process. What has a terminal is somebody's shell. Daemons of MPI ask their ranks
+  // themselves; asked at the same time, a rank might end before its daemon, as if the program had come to its end.
+  return "of_others() {\n"
+         "  for each in /proc/[0-9]*; do\n"
+         "    read -r line <$each/stat || continue\n"
+         "    set -- $1 ${line##*) }\n"
+         "    if [ \"$2\" = Z ] || [ \"$5\" -le 1 ] || [ \"$5\" = \"$1\" ] || [ \"$6\" != 0 ]; then continue; fi\n"
+         "    echo \"$3 ${each#/proc/}\"\n"
+         "  done 2>/dev/null\n"
+         "}\n"
+         "read -r line </proc/$$/stat\n"
+         "set -- ${line##*) }\n"
+         "session=$4\n"
+         "of_others $session | while read -r parent pid; do\n"
+         "  if [ $parent -le 1 ]; then kill -TERM $pid; fi\n"
+         "done\n"
+         "while [ -n \"$(of_others $session)\" ]; do sleep 0.1; done\n";
+}
+
 }  // namespace gangway::jobs

@@ -19,5 +19,8 @@ std::string mpi_discover_hosts(const std::vector<std::string>& running, std::opt
 // The program by which mpirun starts its daemons: a worker's name, then a command for the shell there; in its first
 // container, or in that one.
 std::string mpi_remote_start(std::string_view container = "");
+// What a worker does before it ends (preStop): it asks what was started in it from outside to end, and waits for that.
+// Whoever stops the worker's own program does not reach it.
+std::string mpi_end_hook();
 
 }  // namespace gangway::jobs

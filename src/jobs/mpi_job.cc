@@ -92,8 +92,4 @@ std::vector<std::string> MpiJob::worker_names() const {
   return names;
 }
 
-GangWish MpiJob::gang_wish() const {
-  return {.minimum = std::max<std::int64_t>(1, workers.count)};
-}
-
 }  // namespace gangway::jobs

@@ -56,8 +56,6 @@ struct MpiJob {
   std::string launcher_name() const { return mpi_launcher_name(name()); }
   std::string worker_set_name() const { return name() + "-worker"; }
   std::vector<std::string> worker_names() const;
-  // The workers alone: the launcher is made later.
-  GangWish gang_wish() const;
 };
 
 }  // namespace gangway::jobs

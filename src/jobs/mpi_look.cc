@@ -91,13 +91,14 @@ class Look {
   // Set when the job has to be queued again: who took its room, or nothing where that is not known.
   std::optional<std::string> displaced_by() const {
     if (!job_.is_gang || job_.on_preempt != OnPreempt::kRequeue) return std::nullopt;
-    const api::Header& self = *job_.version.header;
-    const auto by = last_preemptor(view_, self.name, self.created, job_.record.queued_again);
-    if (!state_.preempted_pod.empty()) return by ? *by : preemptor_of(view_, state_.preempted_pod).value_or("");
     // Its pods may have gone, and others come for them, before anybody looked.
     const bool is_hurt = state_.set_attempt == job_.record.attempt &&
                          (state_.ready_workers < job_.workers.count || (has_launcher() && state_.launcher.has_failed));
-    return by && is_hurt ? by : std::nullopt;
+    if (state_.preempted_pod.empty() && !is_hurt) return std::nullopt;
+    const api::Header& self = *job_.version.header;
+    const auto by = last_preemptor(view_, self.name, self.created, job_.record.queued_again);
+    if (by || state_.preempted_pod.empty()) return by;
+    return preemptor_of(view_, state_.preempted_pod).value_or("");
   }
 
   // The next attempt is on record before anything is done about it: see keep_pods().
@@ -131,7 +132,7 @@ class Look {
 
   void keep_group() {
     if (!job_.is_gang) return drop_group();
-    if (auto action = keep_pod_group(view_, owner_, job_.tree, job_.gang_wish())) act(std::move(*action));
+    if (auto action = keep_pod_group(view_, owner_, job_.tree, mpi_gang_wish(job_))) act(std::move(*action));
   }
 
   void drop_group() {
@@ -178,8 +179,9 @@ class Look {
   // ── over ──
 
   void clean_up() {
-    drop_group();
+    // Workers that stay may be lost and made again, and belong to the group then too.
     if (!job_.keeps_workers) {
+      drop_group();
       resize_workers(0);
       status_.workers = state_.ready_workers;
     }

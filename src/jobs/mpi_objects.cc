@@ -1,5 +1,6 @@
 #include "jobs/mpi_objects.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -62,6 +63,7 @@ json::Value worker_template(const MpiJob& job) {
     }
   }
   mount_mpi_files(job.name(), {"kubexec.sh"}, pod);
+  add_mpi_end_hook(pod);
   return pod;
 }
 
@@ -92,6 +94,14 @@ void put_on_master(json::Value& pod) {
       json::Object{{"key", kMasterRole}, {"operator", "Exists"}, {"effect", "NoSchedule"}});
 }
 
+bool takes_room(const json::Value& pod) {
+  for (const char* list : {"containers", "initContainers"})
+    for (const json::Value& container : json::array_at(pod, {"spec", list}))
+      for (const char* which : {"limits", "requests"})
+        if (!json::map_at(container, {"resources", which}).empty()) return true;
+  return false;
+}
+
 json::Value launcher_template(const MpiJob& job) {
   json::Value pod = template_of(job, api::kMpiLauncher);
   json::Object& spec = json::object_at(pod, {"spec"});
@@ -111,6 +121,8 @@ json::Value launcher_template(const MpiJob& job) {
   }
   add_missing_variables_to_all(pod, mpi_root_variables());
   mount_mpi_files(job.name(), {"hostfile", "kubexec.sh", "discover_hosts.sh"}, pod);
+  // Or the group, which counts only workers, would seem to have one more than it needs.
+  if (job.is_gang) json::object_at(pod, {"metadata", "labels"})[api::kLateMemberLabel] = api::kMpiLauncher;
   return pod;
 }
 
@@ -149,6 +161,14 @@ json::Value mpi_launcher_job(const MpiJob& job) {
     spec["activeDeadlineSeconds"] = std::chrono::duration_cast<std::chrono::seconds>(*job.policy.deadline).count();
   launcher.as_object()["spec"] = std::move(spec);
   return launcher;
+}
+
+GangWish mpi_gang_wish(const MpiJob& job) {
+  GangWish wish{.minimum = std::max<std::int64_t>(1, job.workers.count)};
+  json::Value launcher = launcher_template(job);
+  if (takes_room(launcher))
+    wish.late.push_back({.name = std::string(api::kMpiLauncher), .pod_template = std::move(launcher)});
+  return wish;
 }
 
 }  // namespace gangway::jobs

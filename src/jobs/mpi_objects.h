@@ -14,5 +14,7 @@ namespace gangway::jobs {
 json::Object mpi_texts(const MpiJob& job, const std::vector<std::string>& running);
 json::Value mpi_worker_set(const MpiJob& job);
 json::Value mpi_launcher_job(const MpiJob& job);
+// The workers; and, where it takes room, the launcher as one who comes later.
+GangWish mpi_gang_wish(const MpiJob& job);
 
 }  // namespace gangway::jobs

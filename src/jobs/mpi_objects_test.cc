@@ -1,10 +1,12 @@
 // What is read off an MPIJob, and what its objects look like.
 #include "jobs/mpi_objects.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "api/gang.h"
 #include "api/mpi.h"
+#include "jobs/mpi_files.h"
 #include "jobs/test_jobs.h"
 
 namespace gangway::jobs {
@@ -72,6 +74,19 @@ TEST(MpiObjectsTest, WorkersSleepInParallel) {
   EXPECT_EQ(json::string_at(set, {"spec", "template", "metadata", "labels", api::kPodGroupLabel}), "j");
 }
 
+TEST(MpiObjectsTest, WhatRunsInAWorkerIsAskedBeforeItEnds) {
+  const auto hook = [](std::string_view pod) {
+    const json::Value container =
+        first_container(mpi_worker_set(a_mpi_job(fmt::format(R"({{"replicas":1,"template":{{"spec":{}}}}})", pod))));
+    const json::Value* found = json::find(container, {"lifecycle", "preStop", "exec", "command"});
+    return found == nullptr ? std::string() : json::serialize(*found);
+  };
+  EXPECT_EQ(hook("{}"), json::serialize(json::Array{"/bin/sh", "-c", mpi_end_hook()}));
+  EXPECT_EQ(hook(R"({"containers":[{"name":"mpi","image":"i","lifecycle":{"preStop":{"exec":{"command":["own"]}}}}]})"),
+            R"(["own"])");
+  EXPECT_EQ(hook(R"({"shareProcessNamespace":true})"), "") << "whose processes they are cannot be told";
+}
+
 TEST(MpiObjectsTest, WorkersOnSimulatedNodesOnlySleep) {
   const MpiJob job = a_mpi_job(R"({"replicas":1,"template":{"metadata":{"annotations":{
       "gangway.dev/simulated-duration":"1s","gangway.dev/simulated-termination":"2s"}}}})");
@@ -89,6 +104,7 @@ TEST(MpiObjectsTest, TheLauncherTakesNothingAndKnowsItsHosts) {
   EXPECT_EQ(json::integer_at(launcher, {"spec", "activeDeadlineSeconds"}), 60);
   EXPECT_EQ(json::string_at(launcher, {"spec", "template", "spec", "serviceAccountName"}), "j-launcher");
   EXPECT_EQ(json::string_at(launcher, {"spec", "template", "spec", "restartPolicy"}), "Never");
+  EXPECT_EQ(json::string_at(launcher, {"spec", "template", "metadata", "labels", api::kLateMemberLabel}), "launcher");
   const json::Value container = first_container(launcher);
   EXPECT_EQ(json::serialize(*json::find(container, {"command"})), R"(["mpirun","train"])");
   EXPECT_EQ(json::serialize(*json::find(container, {"resources"})), "{}");

@@ -86,6 +86,7 @@ void furnish(const KubeflowJob& job, const ReplicaSpec& spec, std::int64_t index
   add_missing_variables(*container, {{std::string(kRole), "worker"}});
   if (json::array_at(*container, {"command"}).empty() && json::array_at(*container, {"args"}).empty())
     container->get_object()["command"] = json::Array{"/usr/sbin/sshd", "-De"};
+  add_mpi_end_hook(pod);
 }
 
 // Headless: the names of the pods below its own lead to them.
@@ -129,7 +130,7 @@ std::optional<json::Value> launcher(const KubeflowJob& job, const std::vector<Re
   const ReplicaSpec* spec = job.find(api::kLauncher);
   const ReplicaSpec* workers = job.find(api::kWorker);
   if (spec == nullptr) return std::nullopt;
-  if (job.launches_late && workers != nullptr && !are_all_ready(job, pods, *workers)) return std::nullopt;
+  if (job.launches_late && workers != nullptr && !are_enough_ready(job, pods, *workers)) return std::nullopt;
   const json::Value pod = replica_pod(job, *spec, 0);
   json::Value pod_template =
       json::Object{{"metadata", json::Object{{"labels", json::map_at(pod, {"metadata", "labels"})},

@@ -273,6 +273,16 @@ TEST_F(SshMpiJobs, LaunchWhenWorkersAreReadyWhereTheySaySo) {
   EXPECT_EQ(json::string_at(launcher, {"spec", "template", "metadata", "labels", api::kLateMemberLabel}), "launcher");
 }
 
+// Room for the launcher is held until it comes: it must not wait for workers that there may be no room for.
+TEST_F(SshMpiJobs, LaunchWithAsManyWorkersAsAreEnough) {
+  start(2, R"({"metadata":{"annotations":{"gangway.dev/min-workers":"1"}},
+               "spec":{"launcherCreationPolicy":"WaitForWorkersReady"}})");
+  bench.run("j-worker-0");
+  EXPECT_FALSE(has_launcher());
+  make_ready("j-worker-0");
+  EXPECT_TRUE(has_launcher());
+}
+
 TEST_F(SshMpiJobs, AreSuspendedAndResumed) {
   start(1);
   make_launcher_pod();

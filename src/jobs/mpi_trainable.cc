@@ -30,7 +30,7 @@ Trainable mpi_trainable(const api::Version& version, const json::Value& tree, co
                  .kind = std::string(kMpiKind),
                  .name = version.header->name,
                  .uid = version.header->uid,
-                 .minimum = job.gang_wish().minimum,
+                 .minimum = mpi_gang_wish(job).minimum,
                  .chief = newest_pod(pods, api::kMpiRoleLabel, api::kMpiLauncher, job.launcher_name()),
                  .gang = job.is_gang ? job.name() : std::string(),
                  .is_suspended = job.policy.is_suspended,

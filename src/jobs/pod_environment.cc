@@ -8,12 +8,6 @@
 namespace gangway::jobs {
 namespace {
 
-json::Array& list_in(json::Object& object, std::string_view key) {
-  json::Value& list = object[key];
-  if (!list.is_array()) list = json::Array();
-  return list.get_array();
-}
-
 json::Array& environment_of(json::Value& container) {
   return list_in(container.as_object(), "env");
 }
@@ -49,6 +43,12 @@ void add_missing_variables(json::Value& container, const Variables& variables) {
 
 void add_missing_variables_to_all(json::Value& pod, const Variables& variables) {
   for_each_container(pod, [&](json::Value& container) { add_missing_variables(container, variables); });
+}
+
+json::Array& list_in(json::Object& object, std::string_view key) {
+  json::Value& list = object[key];
+  if (!list.is_array()) list = json::Array();
+  return list.get_array();
 }
 
 json::Value* first_container(json::Value& pod) {

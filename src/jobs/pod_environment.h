@@ -22,6 +22,8 @@ void add_missing_variables_to_all(json::Value& pod, const Variables& variables);
 
 // Null when it has none.
 json::Value* first_container(json::Value& pod);
+// That list of it, made where there is none.
+json::Array& list_in(json::Object& object, std::string_view key);
 // Adds the volume, and its mount in the first container.
 void add_volume(json::Value& pod, json::Object volume, std::string_view mount_path);
 

@@ -3,11 +3,13 @@
 //
 //   a pod is preempted ──► an elastic job that keeps its minimum and its chief: it shrinks; the pod is made again and
 //   waits
-//                      ──► Requeue: all pods end, the next attempt is queued in the old place in line
+//                      ──► Requeue, and Shrink where it cannot shrink: all pods end, the next attempt is queued in the
+//                          old place in line
 //                      ──► Fail: the pod counts as failed, as on any Kubernetes
 //
 // Pods that go at once may be gone before anybody looks. What is left of them is the record in the gang's Allotment,
-// which is there before the first of them is told to end, and the number of active pods in the job's own status.
+// or the grant of who takes their room, which is there before the first of them is told to end, and the number of
+// active pods in the job's own status.
 #pragma once
 
 #include <optional>
@@ -22,7 +24,8 @@
 namespace gangway::jobs {
 
 // Who preempted the gang of that name last, as "namespace/name": not before `since`, and after it was last
-// `queued_again` for that reason.
+// `queued_again` for that reason. For a gang without an Allotment it looks through all grants: ask where pods are
+// missing.
 std::optional<std::string> last_preemptor(const client::View& view, const api::ObjectName& gang, WallTime since,
                                           std::optional<WallTime> queued_again);
 

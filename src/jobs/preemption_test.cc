@@ -87,6 +87,30 @@ TEST_F(Preempted, WithRequeueAlsoNameWhoTookTheRoomOfASinglePod) {
   EXPECT_EQ(bench.message(), "PyTorchJob j was preempted by default/critical and is queued again as attempt 2.");
 }
 
+// Nor need that pod be there any more.
+TEST_F(Preempted, WithRequeueWhenNobodySawASinglePodGo) {
+  start({{"Master", 1, "Never"}}, annotated("Requeue"));
+  const auto grant = [&](const char* name, const char* how) {
+    bench.api.create(kAllotments, testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", name)
+                                      .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"critical"},"grantedAt":")" +
+                                            to_rfc3339(bench.loop.clock().wall()) + R"(","victims":[{"namespace":
+                                            "default","uid":"gone","gang":"default/j","how":")" +
+                                            how + "\"}]}}"));
+    bench.loop.run_until_idle();
+  };
+  grant("who-waits-for-it", "Fail");
+  bench.api.remove(kPods, {"default", "j-master-0"});
+  bench.loop.run_until_idle();
+  EXPECT_EQ(bench.own("attempt"), 1) << "its user may have deleted it";
+  bench.run_all();
+  bench.loop.advance(10s);
+  grant("who-takes-it", "Requeue");
+  bench.api.remove(kPods, {"default", "j-master-0"});
+  bench.loop.run_until_idle();
+  EXPECT_EQ(bench.own("attempt"), 2);
+  EXPECT_EQ(bench.message(), "PyTorchJob j was preempted by default/critical and is queued again as attempt 2.");
+}
+
 TEST_F(Preempted, WithRequeueWhoseOthersFailMeanwhile) {
   start({{"Master", 1, "Never"}, {"Worker", 1}}, annotated("Requeue"));
   record("critical");
@@ -201,6 +225,76 @@ TEST_F(Preempted, ElasticJobsShrinkAndGrowBack) {
   EXPECT_EQ(bench.own("restarts"), 0);
   bench.run("j-worker-2");
   EXPECT_EQ(bench.counts("Worker"), "3/0/0");
+}
+
+// torchrun that is told to end says so with a code that is not 0, like any program that was interrupted.
+TEST_F(Preempted, ElasticJobsDoNotMindHowTheLostOnesEnd) {
+  for (const char* policy : {"OnFailure", "ExitCode", "Never"}) {
+    SCOPED_TRACE(policy);
+    JobsBench other(pytorch_rules());
+    other.start(a_job(pytorch_rules(), {{"Worker", 3, policy}},
+                      annotated("Shrink", R"({"backoffLimit":0,"elasticPolicy":{"minReplicas":1,"maxReplicas":3}})")));
+    other.run_all();
+    other.begin_deletion("j-worker-2", true);
+    other.end_pod("j-worker-2", 1);
+    EXPECT_EQ(other.conditions(), "Created Running");
+    EXPECT_EQ(other.counts("Worker"), "2/0/0");
+    EXPECT_FALSE(other.has_event("PyTorchJobRestarting")) << "it trains on";
+    other.end_deletion("j-worker-2");
+    EXPECT_THAT(other.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2"));
+    EXPECT_EQ(other.own("restarts"), 0);
+    EXPECT_EQ(other.writes_when_looking_again(), 0u);
+  }
+}
+
+// The others meet at the first Worker and cannot go on without it, nor with fewer than their minimum.
+TEST_F(Preempted, WithShrinkComeBackWholeWhereTheyCannotGoOn) {
+  struct Case {
+    const char* name;
+    int minimum;
+    std::vector<std::string> lost;
+  };
+  for (const Case& each :
+       {Case{"the first", 1, {"j-worker-0"}}, Case{"below the minimum", 2, {"j-worker-1", "j-worker-2"}},
+        Case{"all", 1, {"j-worker-2", "j-worker-1", "j-worker-0"}}}) {
+    SCOPED_TRACE(each.name);
+    JobsBench other(pytorch_rules());
+    other.start(a_job(pytorch_rules(), {{"Worker", 3}},
+                      annotated("Shrink", R"({"backoffLimit":0,"elasticPolicy":{"maxReplicas":3,"minReplicas":)" +
+                                              std::to_string(each.minimum) + "}}")));
+    other.run_all();
+    std::string victims;
+    for (const std::string& lost : each.lost)
+      victims += (victims.empty() ? "" : ",") + (R"({"namespace":"default","pod":")" + lost) + R"(","uid":")" +
+                 other.uid(lost) + "\"}";
+    other.api.create(kAllotments, testing::an_object("gangway.dev/v1alpha1", "Allotment", "default", "critical-x")
+                                      .with(R"({"spec":{"gang":{"kind":"PodGroup","name":"critical"},"victims":[)" +
+                                            victims + "]}}"));
+    for (const std::string& lost : each.lost) other.begin_deletion(lost, true);
+    EXPECT_EQ(other.conditions(), "Created Restarting");
+    EXPECT_EQ(other.message(), "PyTorchJob j was preempted by default/critical and is queued again as attempt 2.");
+    EXPECT_EQ(other.pods().size(), each.lost.size()) << "the rest goes with them";
+    for (const std::string& lost : each.lost) other.end_deletion(lost);
+    EXPECT_THAT(other.pods(), ElementsAre("j-worker-0", "j-worker-1", "j-worker-2"));
+    EXPECT_EQ(other.own("attempt"), 2);
+    EXPECT_EQ(other.own("restarts"), 0);
+    other.run("j-worker-0");
+    EXPECT_EQ(other.conditions(), "Created Running");
+  }
+}
+
+TEST_F(Preempted, WithShrinkBlameNobodyForAWorkerThatAUserDeletes) {
+  start({{"Worker", 3}}, annotated("Shrink", R"({"elasticPolicy":{"minReplicas":1,"maxReplicas":3}})"));
+  record("critical");
+  bench.begin_deletion("j-worker-2", true);
+  bench.end_deletion("j-worker-2");
+  bench.run("j-worker-2");
+  bench.loop.advance(10s);
+  bench.begin_deletion("j-worker-0", false);
+  EXPECT_EQ(bench.own("attempt"), 1);
+  bench.end_deletion("j-worker-0");
+  EXPECT_EQ(bench.pods().size(), 3u);
+  EXPECT_EQ(bench.own("attempt"), 1);
 }
 
 TEST_F(Preempted, ElasticJobsAreQueuedAgainOnlyBelowTheirMinimum) {

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "client/resource.h"
-#include "jobs/mpi_objects.h"
+#include "jobs/belongings.h"
+#include "jobs/preemption.h"
 #include "jobs/ray_cluster.h"
 #include "jobs/ray_cluster_look.h"
 
@@ -29,22 +30,13 @@ void its_clusters(const ObjectChange& change, const View& view, const KeySink& s
   }
 }
 
-// An Allotment concerns the cluster that its gang is called after.
-void its_gang(const ObjectChange& change, const View&, const KeySink& sink) {
-  const auto tree = json::parse(*change.now.json);
-  if (!tree || json::string_at(*tree, {"spec", "gang", "kind"}) != "PodGroup") return;
-  sink(client::key_of(ray_clusters(),
-                      {change.now.header->name.ns, std::string(json::string_at(*tree, {"spec", "gang", "name"}))}),
-       WorkQueue::Priority::kNormal);
-}
-
 }  // namespace
 
 std::vector<client::WatchRule> RayClusterController::watches() const {
   const std::string kind(kRayClusterKind);
   std::vector<client::WatchRule> rules{{.resource = ray_clusters(), .keys = client::itself(ray_clusters())},
                                        {.resource = kPodGroups, .keys = its_clusters},
-                                       {.resource = kAllotments, .keys = its_gang, .required = false}};
+                                       {.resource = kAllotments, .keys = its_gang(ray_clusters()), .required = false}};
   for (const client::Resource& made : {kPods, kServices, kServiceAccounts, kRoles, kRoleBindings})
     rules.push_back({.resource = made, .keys = client::its_controller(ray_clusters(), kind)});
   return rules;

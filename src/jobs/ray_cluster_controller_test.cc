@@ -88,6 +88,19 @@ struct RayClusters : ::testing::Test, testing::ControllerBench {
   }
 };
 
+// Whoever waits for the others may have to wait for ever: there is room for the gang's minimum, and maybe for no more.
+TEST_F(RayClusters, ThatAreElasticAreReadyWithTheirMinimum) {
+  start(R"({"workerGroupSpecs":[{"groupName":"small","replicas":2,"minReplicas":1,"maxReplicas":5,
+            "template":{"spec":{"containers":[{"name":"w","image":"i"}]}}}]})",
+        R"({"metadata":{"annotations":{"gangway.dev/on-preempt":"Shrink"}}})");
+  const json::Value group = api.tree(kPodGroups, {"default", "r"});
+  EXPECT_EQ(json::integer_at(group, {"spec", "minMember"}), 2);
+  run(head());
+  EXPECT_EQ(text("state"), "");
+  run(pods("small").front());
+  EXPECT_EQ(text("state"), "ready");
+}
+
 TEST_F(RayClusters, AreReadyWhenAllTheirPodsAre) {
   start(R"({"workerGroupSpecs":[{"groupName":"small","replicas":2,"maxReplicas":5,"template":{"spec":{"containers":[
     {"name":"w","image":"i","resources":{"limits":{"cpu":"2","memory":"1Gi","nvidia.com/gpu":"4"}}}]}}}]})");

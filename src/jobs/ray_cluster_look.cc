@@ -9,7 +9,7 @@
 #include "api/owner.h"
 #include "api/ray.h"
 #include "client/resource.h"
-#include "jobs/mpi_objects.h"
+#include "jobs/belongings.h"
 #include "jobs/preemption.h"
 #include "jobs/ray_autoscaler.h"
 #include "jobs/ray_cluster_state.h"

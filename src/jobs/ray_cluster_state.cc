@@ -97,13 +97,14 @@ std::vector<const RayPod*> RayClusterState::of_group(std::string_view group) con
 }
 
 bool RayClusterState::is_complete(const RayCluster& cluster) const {
-  const auto has_all = [&](const RayGroup& group) {
+  const bool is_elastic = cluster.is_gang && cluster.groups.gang_wish(cluster.on_preempt).is_elastic();
+  const auto has_enough = [&](const RayGroup& group) {
     const auto ready = std::count_if(pods.begin(), pods.end(),
                                      [&](const RayPod& pod) { return pod.group == group.name && pod.is_ready(); });
-    return ready >= group.pods();
+    return ready >= (is_elastic && !group.is_head ? group.fewest_pods() : group.pods());
   };
-  return has_all(cluster.groups.head) &&
-         std::all_of(cluster.groups.workers.begin(), cluster.groups.workers.end(), has_all);
+  return has_enough(cluster.groups.head) &&
+         std::all_of(cluster.groups.workers.begin(), cluster.groups.workers.end(), has_enough);
 }
 
 const RayPod* RayClusterState::preempted() const {

@@ -65,7 +65,7 @@ struct RayClusterState {
   // Null when there is none that lives.
   const RayPod* head() const;
   std::vector<const RayPod*> of_group(std::string_view group) const;
-  // All that there should be are there and ready.
+  // All that there should be are there and ready; of an elastic gang, those that it starts with.
   bool is_complete(const RayCluster& cluster) const;
   // Null when none of the present attempt is.
   const RayPod* preempted() const;

@@ -5,6 +5,7 @@
 #include "api/owner.h"
 #include "api/ray.h"
 #include "client/resource.h"
+#include "jobs/preemption.h"
 #include "jobs/ray_job.h"
 #include "jobs/ray_job_look.h"
 
@@ -28,15 +29,6 @@ void its_job(const ObjectChange& change, const View& view, const KeySink& sink) 
   sink(client::key_of(ray_jobs(), {change.now.header->name.ns, job->name}), WorkQueue::Priority::kNormal);
 }
 
-// An Allotment concerns the job that its gang is called after.
-void its_gang(const ObjectChange& change, const View&, const KeySink& sink) {
-  const auto tree = json::parse(*change.now.json);
-  if (!tree || json::string_at(*tree, {"spec", "gang", "kind"}) != "PodGroup") return;
-  sink(client::key_of(ray_jobs(),
-                      {change.now.header->name.ns, std::string(json::string_at(*tree, {"spec", "gang", "name"}))}),
-       WorkQueue::Priority::kNormal);
-}
-
 }  // namespace
 
 std::vector<client::WatchRule> RayJobController::watches() const {
@@ -44,7 +36,7 @@ std::vector<client::WatchRule> RayJobController::watches() const {
   std::vector<client::WatchRule> rules{{.resource = ray_jobs(), .keys = client::itself(ray_jobs())},
                                        {.resource = kPods, .keys = its_job},
                                        {.resource = kNodes},
-                                       {.resource = kAllotments, .keys = its_gang, .required = false}};
+                                       {.resource = kAllotments, .keys = its_gang(ray_jobs()), .required = false}};
   for (const client::Resource& made : {ray_clusters(), kJobs, kServices, kPodGroups})
     rules.push_back({.resource = made, .keys = client::its_controller(ray_jobs(), kind)});
   return rules;

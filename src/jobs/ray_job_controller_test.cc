@@ -299,6 +299,33 @@ TEST(RayJobEnds, AreJudgedByRayAndTheSubmitter) {
   }
 }
 
+// What ran into a limit was not handed over and done with: its pod would hold its room for ever.
+TEST_F(RayJobs, TakeASubmitterThatHasNotEndedWithTheirCluster) {
+  start(R"({"activeDeadlineSeconds":60,"shutdownAfterJobFinishes":true})");
+  run();
+  dashboard.status = "RUNNING";
+  pass(70s);
+  EXPECT_EQ(state(), "Failed");
+  EXPECT_TRUE(has_submitter());
+  end_deletions();
+  EXPECT_FALSE(has_cluster());
+  end_deletions();
+  EXPECT_FALSE(has_submitter());
+}
+
+TEST_F(RayJobs, LeaveASubmitterThatHasEndedToBeRead) {
+  start(R"({"shutdownAfterJobFinishes":true})");
+  run();
+  dashboard.status = "SUCCEEDED";
+  end_submitter("Complete");
+  pass(4s);
+  EXPECT_EQ(state(), "Complete");
+  end_deletions();
+  EXPECT_FALSE(has_cluster());
+  end_deletions();
+  EXPECT_TRUE(has_submitter());
+}
+
 TEST_F(RayJobs, FailWhenTheyDoNotGetToRun) {
   start(R"({"preRunningDeadlineSeconds":30})");
   pass(29s);

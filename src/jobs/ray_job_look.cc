@@ -186,6 +186,7 @@ class Look {
   void hear_submission(const Result<json::Value>& answer) {
     if (const auto taken = read_ray_submission(answer); !taken)
       return fail("SubmissionFailed", taken.error().message, true);
+    if (!state_.head) return miss_head();
     act(ask_ray_status(*state_.head, job_));
   }
 
@@ -199,7 +200,7 @@ class Look {
       if (is_final_ray_status(program.status)) return finish(program);
     }
     if (submitter_is_at_fault()) return;
-    if (program.kind == RayProgram::Kind::kNotThere && job_.submission == RaySubmission::kHttp)
+    if (program.kind == RayProgram::Kind::kNotThere && job_.submission == RaySubmission::kHttp && state_.head)
       return act(ask_ray_to_submit(*state_.head, job_));
     if (program.kind != RayProgram::Kind::kKnown && has_been_silent(program)) return;
     outcome_.look_again(view_.now() + kPace);
@@ -275,7 +276,8 @@ class Look {
   }
 
   std::string deadline_message(const char* which) const {
-    return fmt::format("The RayJob has passed the {}. StartTime: {}", which, to_rfc3339(*job_.record.started));
+    return fmt::format("The RayJob has passed the {}. StartTime: {}", which,
+                       to_rfc3339(job_.record.started.value_or(view_.now())));
   }
 
   bool has_passed_deadlines() {
@@ -371,9 +373,16 @@ class Look {
       return act(Delete{client::target_of(ray_jobs(), job_.version), client::Propagation::kBackground});
     if (!owns_cluster()) return;
     // While the cluster is there its pods need the group, should one have to be made again.
-    if (!state_.cluster) return drop_group();
+    if (!state_.cluster) return leave_cluster();
     if (due.deletes_cluster) return remove_cluster();
     if (due.deletes_workers) suspend_workers();
+  }
+
+  // Whoever hands a program over to a cluster that is gone has nothing to do any more. One that has ended stays: its
+  // pod has what the program printed.
+  void leave_cluster() {
+    drop_group();
+    if (!state_.submitter.has_ended()) remove_submitter();
   }
 
   void suspend_workers() {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "api/gang.h"
@@ -51,12 +53,6 @@ std::string as_name(std::string_view group) {
     name += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '-';
   }
   return name;
-}
-
-json::Array& list_in(json::Object& object, std::string_view key) {
-  json::Value& list = object[key];
-  if (!list.is_array()) list = json::Array();
-  return list.get_array();
 }
 
 bool has_entry(const json::Array& list, std::string_view key, std::string_view value) {
@@ -167,15 +163,19 @@ void add_shared_memory(json::Value& pod, json::Value& container) {
 
 // ── health ──
 
+std::optional<int> leading_number(std::string_view text) {
+  int number = 0;
+  const bool is_number = std::from_chars(text.begin(), text.end(), number).ec == std::errc();
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 // From 2.53 on a node of Ray says over HTTP how all of it is.
 bool has_health_page(std::string_view version) {
-  int major = 0;
-  int minor = 0;
-  const char* end = version.data() + version.size();
-  const auto first = std::from_chars(version.data(), end, major);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return false;
-  if (std::from_chars(first.ptr + 1, end, minor).ec != std::errc()) return false;
-  return major > 2 || (major == 2 && minor >= 53);
+  const auto dot = version.find('.');
+  if (dot == version.npos) return false;
+  const auto major = leading_number(version.substr(0, dot));
+  const auto minor = leading_number(version.substr(dot + 1));
+  return major && minor && std::pair(*major, *minor) >= std::pair(2, 53);
 }
 
 json::Object health_check(const RayCluster& cluster, const RayGroup& group) {

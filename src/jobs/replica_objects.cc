@@ -47,7 +47,10 @@ ReplicaObjects::ReplicaObjects(const KubeflowJob& job, const std::vector<Replica
     : job_(job), pods_(pods), launcher_(launcher), view_(view), creations_left_(creations_allowed(view)) {
   if (!job.rules.has_services) return;
   view.objects(kServices).for_each_owned_by(job.version.header->uid, [&](const api::Version& service) {
-    if (api::is_controlled_by(*service.header, job.version.header->uid)) services_.push_back(service);
+    // Others may have made some for the job, TensorBoard's for one: those are no replica's.
+    const bool is_of_a_replica = !service.header->label(job.rules.kind.role_label).empty();
+    if (is_of_a_replica && api::is_controlled_by(*service.header, job.version.header->uid))
+      services_.push_back(service);
   });
 }
 
@@ -121,7 +124,8 @@ void ReplicaObjects::remove_all() {
 
 void ReplicaObjects::clean_up(CleanPods which, bool keeps_running) {
   const auto stays = [&](const ReplicaPod& pod) {
-    if (which != CleanPods::kRunning) return which == CleanPods::kNone;
+    // What has not started has nothing to show, and nothing to start for.
+    if (which != CleanPods::kRunning) return which == CleanPods::kNone && (pod.has_node() || pod.has_ended());
     return pod.has_ended() || (keeps_running && pod.is_running() && !pod.is_terminating());
   };
   std::set<std::string> kept;

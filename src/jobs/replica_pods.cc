@@ -110,8 +110,10 @@ std::vector<std::string> running_pods(const KubeflowJob& job, const std::vector<
   return names;
 }
 
-bool are_all_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec) {
-  return spec.replicas <= std::count_if(pods.begin(), pods.end(), [&](const ReplicaPod& pod) {
+bool are_enough_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec) {
+  const bool is_elastic = job.is_gang && job.elastic && spec.type == api::kWorker;
+  const std::int64_t enough = is_elastic ? std::min(job.elastic->minimum, spec.replicas) : spec.replicas;
+  return enough <= std::count_if(pods.begin(), pods.end(), [&](const ReplicaPod& pod) {
            return has_a_part(job, pod) && pod.spec == &spec && pod.is_running() && pod.facts->is_ready &&
                   !pod.is_terminating();
          });

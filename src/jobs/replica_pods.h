@@ -59,8 +59,8 @@ std::vector<ReplicaPod> pods_of(const KubeflowJob& job, const client::View& view
 // Names of those of the type that run and are not told to end, in order.
 std::vector<std::string> running_pods(const KubeflowJob& job, const std::vector<ReplicaPod>& pods,
                                       std::string_view type);
-// All pods of the type that there should be are ready.
-bool are_all_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec);
+// As many pods of the type are ready as the job starts with: all, or what is enough for an elastic one.
+bool are_enough_ready(const KubeflowJob& job, const std::vector<ReplicaPod>& pods, const ReplicaSpec& spec);
 
 // It has a part in the present attempt.
 bool has_a_part(const KubeflowJob& job, const ReplicaPod& pod);

@@ -1,6 +1,7 @@
 #include "json/managed_fields.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,14 +51,43 @@ struct Change {
   FieldSet removed;
 };
 
-Change change_between(const Value& live, const Value& object, const FieldWrite& write) {
-  Comparison comparison = compare(live, object, write.schema, write.empty);
+std::optional<VersionForm> form_of(const FieldWrite& write, std::string_view api_version) {
+  if (!write.form_of || api_version == write.api_version) return std::nullopt;
+  return write.form_of(api_version);
+}
+
+Change change_between(const Value& live, const Value& object, const FieldWrite& write, const Schema* schema) {
+  Comparison comparison = compare(live, object, schema, write.empty);
   Change change{std::move(comparison.added), std::move(comparison.removed)};
   change.set.unite(std::move(comparison.modified));
   without_reset_fields(change.set, write);
   without_reset_fields(change.removed, write);
   return change;
 }
+
+// What a write changed, as each manager sees it in the version that they wrote in.
+class Changes {
+ public:
+  Changes(const Value& live, const Value& object, const FieldWrite& write)
+      : live_(live), object_(object), write_(write), here_(change_between(live, object, write, write.schema)) {}
+
+  Change& here() { return here_; }
+  const Change& seen_in(const std::string& api_version) {
+    const auto [at, is_new] = elsewhere_.try_emplace(api_version);
+    if (is_new) {
+      if (const auto form = form_of(write_, api_version))
+        at->second = change_between(form->from_here(live_), form->from_here(object_), write_, form->schema);
+    }
+    return at->second ? *at->second : here_;
+  }
+
+ private:
+  const Value& live_;
+  const Value& object_;
+  const FieldWrite& write_;
+  Change here_;
+  std::map<std::string, std::optional<Change>, std::less<>> elsewhere_;
+};
 
 void take_away(ManagedEntry& entry, const Change& change) {
   for (const FieldSet* lost : {&change.set, &change.removed}) {
@@ -67,10 +97,10 @@ void take_away(ManagedEntry& entry, const Change& change) {
 
 // The bookkeeping of an update: changed fields go to the writer, the others lose them.
 void record_update(ManagedEntries& entries, const Value& live, const Value& object, const FieldWrite& write) {
-  Change change = change_between(live, object, write);
-  for (ManagedEntry& entry : entries) take_away(entry, change);
+  Changes changes(live, object, write);
+  for (ManagedEntry& entry : entries) take_away(entry, changes.seen_in(entry.api_version));
   drop_empty_entries(entries);
-  FieldSet gained = std::move(change.set);
+  FieldSet gained = std::move(changes.here().set);
   gained.subtract(unowned_fields());
   if (gained.empty()) return;
   ManagedEntry fresh = identity_of(write, false);
@@ -120,18 +150,46 @@ ManagedEntries entries_before(const Value& live, Value& object, const FieldWrite
 
 // ---- apply ----
 
-// Of `merged`, what the manager applied last time, does not apply now, and nobody else owns, is taken out again.
-Value prune(const Value& merged, const ManagedEntries& entries, const FieldSet& last, const Schema* schema) {
-  const FieldSet last_named = with_named_parents(last, schema);
+// The object of version `from` in version `to`; both are those of some manager.
+Value between(const FieldWrite& write, const std::string& from, const std::string& to, const Value& object) {
+  const auto origin = form_of(write, from);
+  const auto target = form_of(write, to);
+  const Value here = origin ? origin->to_here(object) : object;
+  return target ? target->from_here(here) : here;
+}
+
+const Schema* schema_of(const FieldWrite& write, const std::string& api_version) {
+  const auto form = form_of(write, api_version);
+  return form ? form->schema : write.schema;
+}
+
+// `pruned` with those of `merged`'s fields back in it that somebody owns.
+Value with_owned(const Value& merged, const Value& pruned, const FieldSet& owned, const Schema* schema) {
+  const FieldSet kept = with_named_parents(fields_of(pruned, schema), schema);
+  const FieldSet all = with_named_parents(fields_of(merged, schema), schema);
+  return remove_fields(merged, all.difference(kept.united(with_named_parents(owned, schema))), schema, Emptied::kNull);
+}
+
+// Of `merged`, what the manager applied last time, does not apply now, and nobody else owns, is taken out again. All in
+// the version of that last time.
+Value prune(const Value& merged, const ManagedEntries& entries, const ManagedEntry& last, const FieldWrite& write) {
+  const Schema* schema = schema_of(write, last.api_version);
+  const FieldSet last_named = with_named_parents(last.fields, schema);
   const FieldSet merged_fields = with_named_parents(fields_of(merged, schema), schema);
-  FieldSet owned;
-  for (const ManagedEntry& entry : entries) owned.unite(entry.fields);
+  std::map<std::string, FieldSet> owned_by_version;
+  const bool are_alike = !write.form_of;
+  for (const ManagedEntry& entry : entries)
+    owned_by_version[are_alike ? last.api_version : entry.api_version].unite(entry.fields);
   // Removing whole parents takes too much with it: what somebody owns comes back first, then what nobody ever applied.
   // A parent that loses all its fields is null on the way, so that it still counts as a field.
   Value pruned = remove_fields(merged, last_named, schema, Emptied::kNull);
-  const FieldSet kept = with_named_parents(fields_of(pruned, schema), schema);
-  pruned = remove_fields(merged, merged_fields.difference(kept.united(with_named_parents(owned, schema))), schema,
-                         Emptied::kNull);
+  pruned = with_owned(merged, pruned, owned_by_version[last.api_version], schema);
+  for (const auto& [version, owned] : owned_by_version) {
+    if (version == last.api_version) continue;
+    const auto there = [&](const Value& object) { return between(write, last.api_version, version, object); };
+    pruned = between(write, version, last.api_version,
+                     with_owned(there(merged), there(pruned), owned, schema_of(write, version)));
+  }
   const FieldSet left = with_named_parents(fields_of(pruned, schema), schema);
   return remove_fields(merged, merged_fields.difference(left).intersection(last_named), schema);
 }
@@ -141,7 +199,7 @@ struct Conflict {
   FieldPath path;
 };
 
-std::vector<Conflict> conflicts_of(const ManagedEntries& entries, const ManagedEntry& self, const FieldSet& changed) {
+std::vector<Conflict> conflicts_of(const ManagedEntries& entries, const ManagedEntry& self, Changes& changes) {
   std::vector<const ManagedEntry*> others;
   for (const ManagedEntry& entry : entries)
     if (!entry.same_identity(self)) others.push_back(&entry);
@@ -151,7 +209,9 @@ std::vector<Conflict> conflicts_of(const ManagedEntries& entries, const ManagedE
   });
   std::vector<Conflict> conflicts;
   for (const ManagedEntry* entry : others) {
-    entry->fields.intersection(changed).for_each([&](const FieldPath& path) { conflicts.push_back({entry, path}); });
+    entry->fields.intersection(changes.seen_in(entry->api_version).set).for_each([&](const FieldPath& path) {
+      conflicts.push_back({entry, path});
+    });
   }
   return conflicts;
 }
@@ -238,10 +298,10 @@ Result<void> check_request(const Value& applied, const FieldWrite& write) {
                .causes = {}};
 }
 
-void record_apply(ManagedEntries& entries, ManagedEntry self, const Change& change, const std::string& last_time,
+void record_apply(ManagedEntries& entries, ManagedEntry self, Changes& changes, const std::string& last_time,
                   bool changed, const FieldWrite& write) {
   for (ManagedEntry& entry : entries)
-    if (!entry.same_identity(self)) take_away(entry, change);
+    if (!entry.same_identity(self)) take_away(entry, changes.seen_in(entry.api_version));
   std::erase_if(entries, [&self](const ManagedEntry& entry) { return entry.same_identity(self); });
   self.fields.subtract(unowned_fields());
   self.time = changed ? to_rfc3339(write.now) : last_time;
@@ -274,22 +334,23 @@ Result<Applied> apply_configuration(const Value& live, const Value& applied, con
   }
 
   ManagedEntry self = identity_of(write, true);
-  FieldSet last;
-  std::string last_time;
-  if (const ManagedEntry* previous = find_entry(entries, self)) {
-    last = previous->fields;
-    last_time = previous->time;
-  }
+  ManagedEntry last;
+  if (const ManagedEntry* previous = find_entry(entries, self)) last = *previous;
   self.fields = fields_of(applied, write.schema);
   without_reset_fields(self.fields, write);
   std::erase_if(entries, [&self](const ManagedEntry& entry) { return entry.same_identity(self); });
   entries.push_back(self);
 
   Value object = merge_applied(before, applied, write.schema);
-  if (!last.empty()) object = prune(object, entries, last, write.schema);
-  const Change change = change_between(before, object, write);
+  if (!last.fields.empty() && !write.form_of) {
+    object = prune(object, entries, last, write);
+  } else if (!last.fields.empty()) {
+    object = between(write, last.api_version, write.api_version,
+                     prune(between(write, write.api_version, last.api_version, object), entries, last, write));
+  }
+  Changes changes(before, object, write);
   if (!force) {
-    std::vector<Conflict> conflicts = conflicts_of(entries, self, change.set);
+    std::vector<Conflict> conflicts = conflicts_of(entries, self, changes);
     if (!conflicts.empty() && write.manager == "kubectl") {
       const FieldSet allowed = fields_from_last_applied(before, write);
       std::erase_if(conflicts, [&allowed](const Conflict& conflict) { return allowed.has(conflict.path); });
@@ -297,7 +358,7 @@ Result<Applied> apply_configuration(const Value& live, const Value& applied, con
     if (!conflicts.empty()) return conflict_error(conflicts);
   }
   const bool changed = !equal(before, object);
-  record_apply(entries, std::move(self), change, last_time, changed, write);
+  record_apply(entries, std::move(self), changes, last.time, changed, write);
   if (write.manager == "kubectl") refresh_last_applied(object, applied);
   put_managed_fields(object, std::move(entries));
   return Applied{std::move(object), changed};

@@ -1,11 +1,14 @@
 // metadata.managedFields: who set which fields of an object, and server-side apply, which lives on it.
 //
 // Pure functions: the object before and after a write go in, the bookkeeping comes out. They do not default, validate
-// or store anything. A set of fields that was written through another version of the kind is taken as if the versions
-// had the same fields, which holds for conversion strategy None.
+// or store anything. A set of fields that was written through another version of the kind is followed in that version;
+// where FieldWrite does not say what that is, as if the versions had the same fields.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -14,6 +17,13 @@
 #include "json/value.h"
 
 namespace gangway::json {
+
+// Another version of the kind than the one that is written in.
+struct VersionForm {
+  const Schema* schema = nullptr;
+  std::function<Value(const Value& object)> from_here;  // the object in that version
+  std::function<Value(const Value& object)> to_here;    // and back
+};
 
 // One write, as far as the bookkeeping is concerned.
 struct FieldWrite {
@@ -27,6 +37,8 @@ struct FieldWrite {
   WallTime now;
   // Fields that this endpoint resets (status on the main resource; all else on /status): never owned through it.
   const FieldSet* reset_fields = nullptr;
+  // What another apiVersion of the kind is. Null, or no answer: it has the same fields as this one.
+  std::function<std::optional<VersionForm>(std::string_view api_version)> form_of = nullptr;
 };
 
 // After a create, update or patch: sets metadata.managedFields of `object`, which is the object as it is to be stored,

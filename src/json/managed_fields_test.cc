@@ -183,6 +183,74 @@ TEST(ManagedFields, OldUpdatersBecomeAncientChanges) {
   EXPECT_EQ(managers[9], R"(u21 Update {"f:metadata":{"f:labels":{"f:k21":{}}}})");
 }
 
+// A kind of two versions: what is spec.a in "one" is spec.b in "two".
+Value in_version(Value object, std::string_view version) {
+  Value* spec = find(object, {"spec"});
+  if (spec == nullptr || !spec->is_object()) return object;
+  const bool is_one = version == "one";
+  Object& fields = spec->get_object();
+  if (const auto at = fields.find(is_one ? "b" : "a"); at != fields.end()) {
+    const Value value = at->value();
+    fields.erase(at);
+    fields[is_one ? "a" : "b"] = value;
+  }
+  return object;
+}
+
+FieldWrite write_in(std::string version, std::string_view manager) {
+  static const Value empty = Object();
+  FieldWrite write;
+  write.empty = &empty;
+  write.manager = manager;
+  write.api_version = version;
+  write.form_of = [here = std::move(version)](std::string_view there) {
+    const auto to = [](std::string_view target) {
+      return [name = std::string(target)](const Value& object) { return in_version(object, name); };
+    };
+    return VersionForm{nullptr, to(there), to(here)};
+  };
+  return write;
+}
+
+TEST(ManagedFields, ManagersAreFollowedInTheVersionTheyWroteIn) {
+  const Value nothing = Object();
+  const auto made = apply_configuration(nothing, json_of(R"({"spec":{"a":1,"c":1}})"), write_in("one", "me"), false);
+  ASSERT_TRUE(made) << made.error().message;
+  // Somebody else changes a, which is b to them.
+  Value before = in_version(made->object, "two");
+  object_at(before, {"metadata"})["uid"] = "u1";
+  Value object = before;
+  object_at(object, {"spec"})["b"] = 2;
+  track_update(before, object, write_in("two", "you"));
+  const auto& entries = object.at("metadata").at("managedFields").as_array();
+  ASSERT_EQ(entries.size(), 2U) << serialize(object);
+  EXPECT_EQ(entries[0].at("fieldsV1"), json_of(R"({"f:spec":{".":{},"f:c":{}}})"));
+  EXPECT_EQ(entries[1].at("fieldsV1"), json_of(R"({"f:spec":{"f:b":{}}})"));
+}
+
+TEST(Apply, WhatIsLeftOutGoesWhateverItWasCalled) {
+  const Value nothing = Object();
+  const auto made = apply_configuration(nothing, json_of(R"({"spec":{"a":1,"c":1}})"), write_in("one", "me"), false);
+  ASSERT_TRUE(made) << made.error().message;
+  const auto alone = apply_configuration(in_version(made->object, "two"), json_of(R"({"spec":{"c":1}})"),
+                                         write_in("two", "me"), false);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(alone->object.at("spec"), json_of(R"({"c":1})")) << serialize(alone->object);
+  // Unless somebody else owns it, in their own words.
+  const auto shared = apply_configuration(in_version(made->object, "two"), json_of(R"({"spec":{"b":1}})"),
+                                          write_in("two", "you"), false);
+  ASSERT_TRUE(shared) << shared.error().message;
+  const auto left = apply_configuration(in_version(shared->object, "one"), json_of(R"({"spec":{"c":1}})"),
+                                        write_in("one", "me"), false);
+  ASSERT_TRUE(left) << left.error().message;
+  EXPECT_EQ(left->object.at("spec"), json_of(R"({"a":1,"c":1})")) << serialize(left->object);
+  // And to change it is a conflict.
+  const auto refused = apply_configuration(in_version(shared->object, "one"), json_of(R"({"spec":{"a":3,"c":1}})"),
+                                           write_in("one", "me"), false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "Apply failed with 1 conflict: conflict with \"you\": .spec.b");
+}
+
 TEST(Apply, CreatesAndRepeats) {
   Story story;
   ASSERT_EQ(story.apply("ap", kPod), "");

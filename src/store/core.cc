@@ -1,5 +1,6 @@
 #include "store/core.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <string>
@@ -83,6 +84,21 @@ void Core::enqueue(std::shared_ptr<const Transaction> transaction, sys::Completi
   pending_count_ = pending_.size();
 }
 
+const Core::TakenBack* Core::taken_back(Revision revision) const {
+  const auto found = std::ranges::find_if(
+      taken_back_, [&](const TakenBack& span) { return span.after < revision && revision <= span.through; });
+  return found == taken_back_.end() ? nullptr : &*found;
+}
+
+void Core::when_published(Revision revision, sys::Completion<void> done) {
+  const auto pending =
+      std::ranges::find_if(pending_, [&](const Pending& waiting) { return waiting.transaction->revision == revision; });
+  if (pending != pending_.end()) return pending->followers.push_back(std::move(done));
+  Result<void> result;
+  if (const auto* lost = taken_back(revision)) result = lost->why;
+  loop_.post([done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
+}
+
 void Core::answer(sys::Completion<Committed> done, Result<Committed> result) {
   if (result) ++commits_;
   loop_.post([done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
@@ -118,18 +134,25 @@ void Core::publish_through(Revision revision) {
   wake_all();
   // Answers may commit again, or end the store.
   for (auto& pending : batch) {
-    if (!pending.done) continue;
-    ++commits_;
-    pending.done(committed(*pending.transaction));
+    if (pending.done) {
+      ++commits_;
+      pending.done(committed(*pending.transaction));
+    }
+    for (auto& follower : pending.followers) follower({});
   }
 }
 
 void Core::fail_pending(const Error& error) {
   auto failed = std::exchange(pending_, {});
   pending_count_ = 0;
-  head_.store(root_.load());
+  const auto published = root_.load();
+  head_.store(published);
+  // Failures one after the other are one span: a full disk may refuse for hours.
+  std::erase_if(taken_back_, [&](const TakenBack& span) { return span.after == published->revision(); });
+  taken_back_.push_back({published->revision(), last_revision_, error});
   for (auto& pending : failed) {
     if (pending.done) pending.done(error);
+    for (auto& follower : pending.followers) follower(error);
   }
 }
 

@@ -3,8 +3,9 @@
 //   prepare() ──► head (pending writes included) ──► publish_through() ──► root, watch logs, wakes, answers
 //                                        └─ when the disk failed ──► fail_pending(): the head is the root again
 //
-// prepare(), enqueue(), publish_through() and fail_pending() belong to the API loop, on which answers run; the rest may
-// be used from any thread. Held by shared_ptr, so that a task in the loop's queue may outlive the store.
+// prepare(), enqueue(), when_published(), publish_through() and fail_pending() belong to the API loop, on which answers
+// run; the rest may be used from any thread. Held by shared_ptr, so that a task in the loop's queue may outlive the
+// store.
 #pragma once
 
 #include <atomic>
@@ -50,6 +51,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Result<std::shared_ptr<const Transaction>> prepare(std::vector<Write> writes);
   // `done` is answered once the transaction is published or failed; an empty one was answered before.
   void enqueue(std::shared_ptr<const Transaction> transaction, sys::Completion<Committed> done);
+  // See Store::when_published().
+  void when_published(Revision revision, sys::Completion<void> done);
   // Answers by post.
   void answer(sys::Completion<Committed> done, Result<Committed> result);
   // Nothing waits to become durable. On the API loop.
@@ -84,8 +87,16 @@ class Core : public std::enable_shared_from_this<Core> {
   struct Pending {
     std::shared_ptr<const Transaction> transaction;
     sys::Completion<Committed> done;
+    std::vector<sys::Completion<void>> followers = {};  // see when_published()
+  };
+  // Revisions that were handed out and taken back: above `after`, up to `through`.
+  struct TakenBack {
+    Revision after;
+    Revision through;
+    Error why;
   };
 
+  const TakenBack* taken_back(Revision revision) const;
   void append_to_logs(const std::vector<Pending>& batch);
   void wake_all();
 
@@ -95,6 +106,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const std::shared_ptr<WatchLogs> logs_;
   Revision last_revision_;  // handed out; never goes back, not even when a transaction fails
   std::deque<Pending> pending_;
+  std::vector<TakenBack> taken_back_;
   std::atomic<std::size_t> pending_count_ = 0;
   std::atomic<std::uint64_t> commits_ = 0;
   std::mutex wakers_mutex_;

@@ -12,6 +12,9 @@ class CoreStore : public Store {
  public:
   std::shared_ptr<const Root> root() const final { return core_->root(); }
   std::shared_ptr<const Root> head() const final { return core_->head(); }
+  void when_published(Revision revision, sys::Completion<void> done) final {
+    core_->when_published(revision, std::move(done));
+  }
   Result<std::unique_ptr<Cursor>> watch(const api::ResourceName& resource, Revision after) const final {
     return core_->watch(resource, after);
   }

@@ -318,6 +318,31 @@ TEST_F(SqliteOnForgetfulDiskTest, AFullDiskFailsWritesUntilThereIsRoom) {
   EXPECT_EQ(store->root()->objects("pods").size(), 2u);
 }
 
+// Whoever looked at a head that a full disk took back is told so, however late it asks.
+TEST_F(SqliteOnForgetfulDiskTest, AHeadThatWasTakenBackIsNeverPublished) {
+  auto store = open_on_disk();
+  const auto published = [&](Revision revision) {
+    std::optional<Result<void>> told;
+    store->when_published(revision, [&](Result<void> result) { told = std::move(result); });
+    EXPECT_TRUE(loop_.wait_for([&] { return told.has_value(); }));
+    return told && told->has_value();
+  };
+  const auto before = store->root()->revision();
+  disk_.fail_writes_with(SQLITE_FULL);
+  auto lost = begin_commit(*store, {a_put(a_key("a"), "1")});
+  const auto seen = store->head()->revision();
+  EXPECT_FALSE(published(seen)) << "while it is under way";
+  EXPECT_TRUE(lost->is_in());
+  EXPECT_FALSE(published(seen)) << "once it has failed";
+  EXPECT_FALSE(commit(loop_, *store, {a_put(a_key("a"), "2")}).has_value());
+  disk_.fail_writes_with(0);
+  const auto after = commit(loop_, *store, {a_put(a_key("b"), "1")});
+  ASSERT_TRUE(after.has_value());
+  EXPECT_FALSE(published(seen)) << "later revisions are published";
+  EXPECT_TRUE(published(before));
+  EXPECT_TRUE(published(after->revision));
+}
+
 TEST_F(SqliteOnForgetfulDiskTest, AFailedDiskRefusesWritesAndServesReads) {
   auto store = open_on_disk();
   ASSERT_TRUE(commit(loop_, *store, {a_put(a_key("kept"), "x")}).has_value());

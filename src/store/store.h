@@ -100,6 +100,11 @@ class Store {
   // (it does not exist) or kConflict, with the object's name in the message; nothing is changed.
   virtual void commit(std::vector<Write> writes, Durability durability, sys::Completion<Committed> done) = 0;
 
+  // Answers once the head of that revision is published; with the error that took it back, when it never will be. An
+  // answer that was read off the head and writes nothing waits for this: a crash must not take back what it stood on.
+  // On the API loop.
+  virtual void when_published(Revision revision, sys::Completion<void> done) = 0;
+
   // A cursor on what happens to `resource` after `after`. kExpired when the log no longer reaches back that far or
   // `after` is from another life of this store; a revision the store has not reached yet is waited for.
   virtual Result<std::unique_ptr<Cursor>> watch(const api::ResourceName& resource, Revision after) const = 0;

@@ -220,6 +220,26 @@ TEST_P(StoreContract, AnAnsweredWriteIsPublished) {
   }
 }
 
+TEST_P(StoreContract, TellsWhenAHeadIsPublished) {
+  const auto told = [this](Revision revision) {
+    auto published = std::make_shared<std::optional<Result<void>>>();
+    store().when_published(revision, [published](Result<void> result) { *published = std::move(result); });
+    return published;
+  };
+  auto now = told(store().head()->revision());
+  EXPECT_FALSE(now->has_value()) << "answers come by post";
+  ASSERT_TRUE(loop_.wait_for([&] { return now->has_value(); }));
+  EXPECT_TRUE((*now)->has_value());
+
+  begin_commit(store(), {a_put(a_key("a"), "1")});
+  const auto first = store().head()->revision();
+  begin_commit(store(), {a_put(a_key("a"), "2")});
+  auto later = told(first);
+  ASSERT_TRUE(loop_.wait_for([&] { return later->has_value(); }));
+  EXPECT_TRUE((*later)->has_value());
+  EXPECT_GE(store().root()->revision(), first);
+}
+
 TEST_P(StoreContract, RelaxedWritesAreAnsweredAndPublishedInOrder) {
   auto cursor = *store().watch("events", store().root()->revision());
   std::vector<std::shared_ptr<Answer>> answers;

@@ -122,7 +122,10 @@ class Namespace:
 
     def __exit__(self, *_: object) -> None:
         self.run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
-        self.run("delete", "namespace", self.name, "--timeout=60s")
+        if self.run("delete", "namespace", self.name, "--timeout=60s").returncode != 0:
+            log = (self.cluster.data / "agent" / "agent.log").read_text().splitlines()[-60:]
+            pods = self.run("get", "pods", "-o", "yaml").stdout
+            raise Failed("\n".join(["the namespace does not end", self.story(), pods, *log]))
 
     def run(self, *arguments: str, given: str = "", timeout: float = 90) -> subprocess.CompletedProcess[str]:
         return self.cluster.run("-n", self.name, *arguments, given=given, timeout=timeout)

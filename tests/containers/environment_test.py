@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from containers.cluster import Namespace
@@ -105,29 +106,52 @@ END
     assert space.run_to_end("caller", script) == "['caller']\n['caller']\nForbidden\n"
 
 
-def test_what_a_program_reports_is_in_its_pods_status(space: Namespace) -> None:
-    """The node agent tells what the program leaves in /dev/gangway, as the Python package does it."""
-    write = (
-        "import gangway, time\n"
-        "gangway.checkpoint('/ckpt/3.pt')\n"
-        "gangway.progress(epoch=3, step=10, total=40, loss=0.25)\n"
-        "time.sleep(3600)\n"
-    )
+def reporting_pod(space: Namespace, name: str, program: str) -> Callable[[], dict[str, dict]]:
+    """A pod that runs a program with the Python package; what its status says of the program's reports."""
     package = Path(__file__).resolve().parents[2] / "python" / "gangway" / "__init__.py"
     space.apply(config_map("package", {"__init__.py": package.read_text()}))
     container = {
-        "command": ["/usr/bin/python3", "-c", write], "env": [{"name": "PYTHONPATH", "value": "/mnt/lib"}],
+        "command": ["/usr/bin/python3", "-c", program], "env": [{"name": "PYTHONPATH", "value": "/mnt/lib"}],
         "volumeMounts": [{"name": "package", "mountPath": "/mnt/lib/gangway"}],
     }  # fmt: skip
-    space.create_pod("reporter", "", container=container, securityContext={"runAsUser": 65534},
+    space.create_pod(name, "", container=container, securityContext={"runAsUser": 65534}, restartPolicy="Never",
                      volumes=[{"name": "package", "configMap": {"name": "package"}}])  # fmt: skip
 
-    def conditions() -> dict:
-        found = space.get("pod", "reporter").get("status", {}).get("conditions", [])
+    def conditions() -> dict[str, dict]:
+        found = space.get("pod", name).get("status", {}).get("conditions", [])
         return {each["type"]: each for each in found if each["type"].startswith("gangway.dev/")}
 
+    return conditions
+
+
+def test_what_a_program_reports_is_in_its_pods_status(space: Namespace) -> None:
+    """The node agent tells what the program leaves in /dev/gangway, as the Python package does it."""
+    conditions = reporting_pod(
+        space, "reporter",
+        "import gangway, time\n"
+        "gangway.checkpoint('/ckpt/3.pt')\n"
+        "gangway.progress(epoch=3, step=10, total=40, loss=0.25)\n"
+        "time.sleep(3600)\n",
+    )  # fmt: skip
     space.until(lambda: len(conditions()) == 2, "the report to be told")
     assert conditions()["gangway.dev/Checkpoint"]["message"] == "/ckpt/3.pt"
     assert json.loads(conditions()["gangway.dev/Progress"]["message"]) == {
         "epoch": 3, "step": 10, "total": 40, "loss": 0.25,
     }  # fmt: skip
+
+
+def test_the_last_report_of_a_program_is_not_lost(space: Namespace) -> None:
+    """Programs save what they have when they are told to go, and then they go: nobody has looked in between."""
+    conditions = reporting_pod(
+        space, "last-words",
+        "import gangway\n"
+        "gangway.progress(epoch=1, step=5, total=40)\n"
+        "gangway.progress(epoch=4, step=40, total=40)\n"
+        "gangway.checkpoint('/ckpt/4.pt')\n",
+    )  # fmt: skip
+    space.until(lambda: space.get("pod", "last-words")["status"]["phase"] == "Succeeded", "the program to end")
+    space.until(lambda: "gangway.dev/Checkpoint" in conditions(), "the last report", deadline=5)
+    assert conditions()["gangway.dev/Checkpoint"]["message"] == "/ckpt/4.pt"
+    told = json.loads(conditions()["gangway.dev/Progress"]["message"])
+    assert told.pop("since")["step"] == 5, "where it began"
+    assert told == {"epoch": 4, "step": 40, "total": 40}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import http.server
 import json
-import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from containers.cluster import ContainerCluster, Namespace
+from containers.images import CAN_BE_MADE, busybox_layout
 
 PULLING = """\
 apiVersion: gangway.dev/v1alpha1
@@ -24,35 +23,20 @@ nodes:
 - name: puller
   capacity: {cpu: "4", memory: 8Gi}
 """
-BUSYBOX = Path("/bin/busybox")
 LOGIN = ("ann", "pass:word")
-
-
-def umoci(*arguments: object) -> None:
-    subprocess.run(["umoci", *map(str, arguments)], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An OCI layout with one image `small:1`: busybox, an entry point, a variable, a working directory and a user."""
-    if not BUSYBOX.exists() or shutil.which("umoci") is None:
+    """One image with an entry point, a variable, a working directory and a user."""
+    if not CAN_BE_MADE:
         pytest.skip("busybox-static or umoci is missing")
-    folder = tmp_path_factory.mktemp("layout")
-    layout, bundle = folder / "small", folder / "bundle"
-    umoci("init", "--layout", layout)
-    umoci("new", "--image", f"{layout}:1")
-    umoci("unpack", "--image", f"{layout}:1", bundle)
-    root = bundle / "rootfs"
-    for name in ("bin", "tmp", "proc", "sys", "dev", "etc", "work"):
-        (root / name).mkdir(exist_ok=True)
-    shutil.copy(BUSYBOX, root / "bin" / "busybox")
-    for tool in ("sh", "echo", "cat", "id", "pwd", "ls", "sleep"):
-        (root / "bin" / tool).symlink_to("busybox")
-    umoci("repack", "--image", f"{layout}:1", bundle)
-    umoci("config", "--image", f"{layout}:1", "--config.entrypoint", "/bin/sh", "--config.cmd", "-c",
-          "--config.cmd", "echo from the image $FLAVOUR; pwd; id -u", "--config.env", "FLAVOUR=plain",
-          "--config.env", "PATH=/bin", "--config.workingdir", "/work", "--config.user", "77")  # fmt: skip
-    return layout
+    return busybox_layout(
+        tmp_path_factory.mktemp("layout"), ("sh", "echo", "cat", "id", "pwd", "ls", "sleep"), "work",
+        config=("--config.entrypoint", "/bin/sh", "--config.cmd", "-c",
+                "--config.cmd", "echo from the image $FLAVOUR; pwd; id -u", "--config.env", "FLAVOUR=plain",
+                "--config.workingdir", "/work", "--config.user", "77"),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")

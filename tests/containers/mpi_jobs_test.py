@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +18,19 @@ needs_sshd = pytest.mark.skipif(shutil.which("sshd", path="/usr/sbin") is None, 
 AS_ROOT = [{"name": f"OMPI_ALLOW_RUN_AS_ROOT{end}", "value": "1"} for end in ("", "_CONFIRM")]
 
 
-def submits(space: Namespace, job: str, script: str, workers: int = 2) -> None:
-    """A file that cannot be run lies where kubectl would be."""
+def submits(space: Namespace, job: str, script: str, workers: int = 2, marks: Path | None = None) -> None:
+    """A file that cannot be run lies where kubectl would be. Where there is a folder for marks, pods have their time."""
     nothing = {"name": "nothing", "configMap": {"name": "nothing", "defaultMode": 0o444}}
     container = {
         "name": "mpi", "image": "i", "command": ["sh", "-c", script], "env": AS_ROOT,
         "volumeMounts": [{"name": "nothing", "mountPath": "/usr/bin/kubectl", "subPath": "kubectl"}],
     }  # fmt: skip
-    template = {"spec": {"containers": [container], "volumes": [nothing], "terminationGracePeriodSeconds": 1}}
+    volumes = [nothing]
+    if marks:
+        volumes.append({"name": "marks", "hostPath": {"path": str(marks)}})
+        container["volumeMounts"].append({"name": "marks", "mountPath": "/marks"})
+    template = {"spec": {"containers": [container], "volumes": volumes,
+                         "terminationGracePeriodSeconds": 20 if marks else 1}}  # fmt: skip
     space.apply(config_map("nothing", {"kubectl": ""}), {
         "apiVersion": "kubeflow.org/v1alpha1", "kind": "MPIJob", "metadata": {"name": job},
         "spec": {"replicas": workers, "backoffLimit": 0, "template": template},
@@ -79,6 +85,24 @@ def test_a_lost_worker_fails_the_launcher(space: Namespace) -> None:
     wait_launcher(space, "lost", "Failed")
     space.wait_gone("pod", "lost-worker-0")
     assert status(space, "lost")["completionTime"]
+
+
+SAVES = """
+trap 'date +%s.%N > /marks/asked-$HOSTNAME; exit 0' TERM
+touch /marks/began-$HOSTNAME
+while :; do sleep 0.05; done
+"""
+
+
+@needs_mpirun
+def test_what_runs_in_a_worker_is_asked_before_the_worker_ends(space: Namespace, tmp_path: Path) -> None:
+    """It was started from outside: whoever stops the worker's own program does not reach it."""
+    (tmp_path / "rank.sh").write_text(SAVES)
+    submits(space, "asked", "mpirun -np 2 sh -c 'HOSTNAME=$(hostname) exec sh /marks/rank.sh'", marks=tmp_path)
+    space.until(lambda: len(list(tmp_path.glob("began-*"))) == 2, "both ranks run", deadline=120)
+    space.must("delete", "pod", "asked-worker-1", "--wait=false")
+    space.until((tmp_path / "asked-asked-worker-1").exists, "its rank to be asked")
+    wait_launcher(space, "asked", "Failed")
 
 
 def submits_roles(space: Namespace, job: str, version: str, launcher: dict[str, Any], worker: dict[str, Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import threading
 from collections import Counter
@@ -48,10 +49,13 @@ LISTS = {
 
 
 class Counting(ThreadingHTTPServer):
-    """Serves LISTS; everything else is not there."""
+    """Serves LISTS, and watches on which one job ends once `ends` is set; everything else is not there."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
+        self.watched: Counter[str] = Counter()
+        self.ends = threading.Event()
+        self.closes = threading.Event()
         super().__init__(("127.0.0.1", 0), Handler)
 
 
@@ -60,7 +64,10 @@ class Handler(BaseHTTPRequestHandler):
     server: Counting
 
     def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
+        if "watch=" in query and path in LISTS:
+            self.serve_watch(path)
+            return
         self.server.asked[path] += 1
         missing = json.dumps({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}).encode()
         body = LISTS.get(path, missing)
@@ -69,6 +76,22 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def serve_watch(self, path: str) -> None:
+        self.server.watched[path] += 1
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if path.endswith("pytorchjobs"):
+            self.server.ends.wait()
+            job = a_job(7)
+            job |= {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1"}
+            job["metadata"]["resourceVersion"] = "2"
+            job["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+            self.wfile.write(json.dumps({"type": "MODIFIED", "object": job}).encode() + b"\n")
+            self.wfile.flush()
+        self.server.closes.wait()
 
     def log_message(self, *_: object) -> None:
         pass
@@ -80,18 +103,32 @@ def server() -> Iterator[Counting]:
         thread = threading.Thread(target=started.serve_forever, daemon=True)
         thread.start()
         yield started
+        started.ends.set()
+        started.closes.set()
         started.shutdown()
         thread.join()
 
 
-def test_a_thousand_jobs_are_one_read_of_each_kind(server: Counting, tmp_path: Path) -> None:
+@pytest.fixture
+def command(server: Counting, tmp_path: Path) -> list[str]:
     cluster = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_address[1]}"}}
     config = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "users": [{"name": "u", "user": {}}],
               "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"}  # fmt: skip
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text(json.dumps(config))
-    command = [str(binary().parent / "arena"), "--config", str(kubeconfig), "list", "-o", "wide"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return [str(binary().parent / "arena"), "--config", str(kubeconfig), "list"]
+
+
+def cpu_seconds_of(command: list[str]) -> float:
+    """What a command that is run again needs of a processor: unlike its time, hardly a matter of who else is busy."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, capture_output=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_a_thousand_jobs_are_one_read_of_each_kind(server: Counting, command: list[str]) -> None:
+    done = subprocess.run([*command, "-o", "wide"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == JOBS + 1
@@ -100,3 +137,17 @@ def test_a_thousand_jobs_are_one_read_of_each_kind(server: Counting, tmp_path: P
     for path in LISTS:
         assert server.asked[path] == 1, server.asked
     assert max(server.asked.values()) == 1, server.asked
+    assert cpu_seconds_of(command) < 1.0
+
+
+def test_a_watched_list_is_told_what_changes(server: Counting, command: list[str]) -> None:
+    with subprocess.Popen([*command, "--watch"], stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        lines = [watching.stdout.readline() for _ in range(JOBS + 1)]
+        assert lines[0].split()[-1] == "PROGRESS" and lines[-1].split()[1] == "RUNNING"
+        asked = server.asked.copy()
+        server.ends.set()
+        assert watching.stdout.readline().split()[:2] == ["job-7", "SUCCEEDED"]
+        assert all(server.watched[path] == 1 for path in LISTS), server.watched
+        assert all(server.asked[path] == asked[path] for path in LISTS), "nothing is read again"
+        watching.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from e2e.arena_user import KINDS, Arena, pod_of_job, stand_ins
 from e2e.gpu_cluster import CLASSES, a_group, a_pod, creates
+from e2e.screen import Screen
 from e2e.user import User, name
 from kube.harness.gangway import GangwayCluster, binary
 
@@ -345,14 +347,45 @@ def test_wait_returns_when_it_runs(arena: Arena, user: User, without_controller:
 def test_a_watched_list_goes_on_with_what_changes(arena: Arena, user: User, without_controller: set[str]) -> None:
     with arena.starts("list", "--watch") as watching:
         assert watching.stdout is not None
-        assert watching.stdout.readline().startswith("NAME")
+        assert watching.stdout.readline().split()[-1] == "PROGRESS"
         arena.does("submit", "tf", "--name=watched", "--gpus=1", "--image=i", "python train.py")
         plays(user, without_controller, "TFJob", "watched", ("chief", 0, 1))
-        line = watching.stdout.readline()
-        while line and line.split()[:2] != ["watched", "RUNNING"]:
-            line = watching.stdout.readline()
+        seen: list[str] = []
+        for status in ("RUNNING", "DELETED"):
+            while not seen or seen[-1] != status:
+                line = watching.stdout.readline()
+                assert line, f"it ended after {seen}"
+                assert line.startswith("watched ")
+                seen.append(line.split()[1])
+            if status == "RUNNING":
+                arena.does("delete", "watched")
         watching.kill()
-    assert line, "it ended"
+    assert all(now != before for before, now in itertools.pairwise(seen)), "time that passes is no change"
+
+
+def test_a_watched_list_is_one_document_a_change(arena: Arena, user: User, without_controller: set[str]) -> None:
+    with arena.starts("list", "--watch", "-o", "yaml") as watching:
+        assert watching.stdout is not None
+        arena.does("submit", "tf", "--name=written", "--gpus=1", "--image=i", "python train.py")
+        assert watching.stdout.readline() == "---\n"
+        assert "name: written\n" in [watching.stdout.readline() for _ in range(3)]
+        watching.kill()
+
+
+def test_a_watched_list_is_drawn_in_place_on_a_terminal(
+    arena: Arena, user: User, without_controller: set[str]
+) -> None:
+    screen = Screen(rows=4, columns=40)
+    with subprocess.Popen(arena.command("list", "--watch"), stdout=screen.follower) as watching:
+        screen.shows(lambda lines: lines[0].startswith("NAME  STATUS  TRAINER"))
+        arena.does("submit", "tf", "--name=drawn", "--gpus=1", "--image=i", "python train.py")
+        plays(user, without_controller, "TFJob", "drawn", ("chief", 0, 1))
+        screen.shows(lambda lines: len(lines) == 2 and lines[1].startswith("drawn  RUNNING"))
+        for number in range(3):
+            arena.does("submit", "tf", f"--name=more-{number}", "--image=i", "python train.py")
+        screen.shows(lambda lines: len(lines) == 3 and lines[2] == "... and 3 more")
+        watching.kill()
+    screen.close()
 
 
 def test_attach_runs_kubectl_in_the_chief(
@@ -370,73 +403,3 @@ def test_attach_runs_kubectl_in_the_chief(
     kubectl.unlink()
     missing = arena.tries("attach", "shell")
     assert missing.returncode == 1 and "attach needs kubectl in PATH" in missing.stderr
-
-
-# Each is wrong in one way; the flag is named, and nothing is created.
-WRONG: list[tuple[list[str], str]] = [
-    (["mpi", "--image=i", "x"], "--name: must be set"),
-    (["mpi", "--name=a"], "--image: must be set"),
-    (["mpi", "--name=a", "--image=i"], "not found command args"),
-    (["mpi", "--name=A", "--image=i", "x"], "--name: must be lower-case"),
-    (["mpi", "--name=a.b", "--image=i", "x"], "--name: must be lower-case"),
-    (["mpi", f"--name={'a' * 50}", "--image=i", "x"], "at most 49"),
-    (["mpi", "--name=a", "--image=i", "--priority=urgent", "x"],
-     "--priority: the priority class urgent does not exist; there are: critical, medium"),
-    (["mpi", "--name=a", "--image=i", "--gpus=-1", "x"], "--gpus: must be at least 0"),
-    (["mpi", "--name=a", "--image=i", "--gpus=one", "x"], "--gpus: must be a whole number (got one)"),
-    (["mpi", "--name=a", "--image=i", "--workers=0", "x"], "--workers: must be at least 1"),
-    (["mpi", "--name=a", "--image=i", "--workers=1.5", "x"], "--workers: must be a whole number"),
-    (["mpi", "--name=a", "--image=i", "--cpu=lots", "x"], "--cpu: must be a quantity"),
-    (["mpi", "--name=a", "--image=i", "--memory=1Gb", "x"], "--memory: must be a quantity"),
-    (["mpi", "--name=a", "--image=i", "--retry=-1", "x"], "--retry: must be at least 0"),
-    (["mpi", "--name=a", "--image=i", "--env=A", "x"], "--env: must be KEY=VALUE (got A)"),
-    (["mpi", "--name=a", "--image=i", "--label=a", "x"], "--label: must be KEY=VALUE"),
-    (["mpi", "--name=a", "--image=i", "--label=a=b c", "x"], "--label: b c: "),
-    (["mpi", "--name=a", "--image=i", "--annotation=a", "x"], "--annotation: must be KEY=VALUE"),
-    (["mpi", "--name=a", "--image=i", "--selector=zone", "x"], "--selector: must be KEY=VALUE"),
-    (["mpi", "--name=a", "--image=i", "--toleration=gpu", "x"], "--toleration: must be `all`"),
-    (["mpi", "--name=a", "--image=i", "--toleration=a=b:Sometimes", "x"], "--toleration: must be `all`"),
-    (["mpi", "--name=a", "--image=i", "--data=claim", "x"], "--data: must be CLAIM:/path"),
-    (["mpi", "--name=a", "--image=i", "--data=claim:/", "x"], "--data: must not be mounted over /"),
-    (["mpi", "--name=a", "--image=i", "--data=claim:/a", "--data=claim:/b", "x"], "--data: the claim claim is given twice"),
-    (["mpi", "--name=a", "--image=i", "--data-dir=here", "x"], "--data-dir: the path must begin with /"),
-    (["mpi", "--name=a", "--image=i", "--device=amd.com/gpu", "x"], "--device: must be RESOURCE=COUNT"),
-    (["mpi", "--name=a", "--image=i", "--device=nvidia.com/gpu=1", "x"], "--device: nvidia.com/gpu is asked for with --gpus"),
-    (["mpi", "--name=a", "--image=i", "--config-file=/no/such:/etc/x/y", "x"], "--config-file: /no/such cannot be read"),
-    (["mpi", "--name=a", "--image=i", "--sync-mode=svn", "--sync-source=s", "x"], "--sync-mode: must be one of git, rsync"),
-    (["mpi", "--name=a", "--image=i", "--sync-mode=git", "x"], "--sync-source: must be set"),
-    (["mpi", "--name=a", "--image=i", "--shell=fish", "x"], "--shell: must be one of sh, bash"),
-    (["mpi", "--name=a", "--image=i", "--image-pull-policy=Often", "x"], "--image-pull-policy: must be one of"),
-    (["mpi", "--name=a", "--image=i", "--working-dir=root", "x"], "--working-dir: must be a path"),
-    (["mpi", "--name=a", "--image=i", "--clean-task-policy=Some", "x"], "--clean-task-policy: must be one of"),
-    (["mpi", "--name=a", "--image=i", "--on-preempt=cry", "x"], "--on-preempt: must be one of fail, requeue, shrink"),
-    (["mpi", "--name=a", "--image=i", "--on-preempt=shrink", "x"], "--on-preempt: shrink needs --min-workers"),
-    (["mpi", "--name=a", "--image=i", "--min-workers=3", "x"], "--min-workers: must not be above --workers"),
-    (["mpi", "--name=a", "--image=i", "--checkpoint-dir=ckpt", "x"], "--checkpoint-dir: must be a path"),
-    (["mpi", "--name=a", "--image=i", "--min-runtime=soon", "x"], "--min-runtime: must be a duration"),
-    (["mpi", "--name=a", "--image=i", "--expected-duration=0s", "x"], "--expected-duration: must be more than 0s"),
-    (["mpi", "--name=a", "--image=i", "--queue=team", "x"], "--queue: "),
-    (["mpi", "--name=a", "--image=i", "--dry-run=maybe", "x"], "--dry-run"),
-    (["mpi", "--name=a", "--image=i", "--colour=red", "x"], "unknown flag: --colour"),
-    (["pytorch", "--name=a", "--image=i", "--nproc-per-node=0", "x"], "--nproc-per-node: must be"),
-    (["pytorch", "--name=a", "--image=i", "--running-timeout=long", "x"], "--running-timeout: must be a duration"),
-    (["pytorch", "--name=a", "--image=i", "--ttl-after-finished=-1s", "x"], "--ttl-after-finished: must be at least 0s"),
-    (["pytorch", "--name=a", "--image=i", "--share-memory=x", "x"], "--share-memory: must be a quantity"),
-    (["tf", "--name=a", "--image=i", "--workers=0", "x"], "--workers: must be at least 1"),
-    (["tf", "--name=a", "--image=i", "--success-policy=One", "x"], "--success-policy: must be one of"),
-    (["tf", "--name=a", "--image=i", "--role-sequence=Boss", "x"], "--role-sequence: must be roles"),
-    (["et", "--name=a", "--image=i", "--workers=2", "--min-workers=3", "x"], "--min-workers: must not be above"),
-    (["et", "--name=a", "--image=i", "--workers=4", "--max-workers=3", "x"], "--max-workers: must not be below --workers"),
-    (["ray", "--name=a", "--image=i", "x"], "--worker-replicas: must be set"),
-    (["ray", "--name=a", "--image=i", "--worker-replicas=5", "--worker-max-replicas=3", "x"], "replicas: must"),
-    (["caffe", "--name=a", "--image=i", "x"], "caffe"),
-]  # fmt: skip
-
-
-def test_wrong_submissions_are_refused_and_create_nothing(arena: Arena, user: User) -> None:
-    for given, message in WRONG:
-        done = arena.tries("submit", *given)
-        assert done.returncode == 1, given
-        assert done.stderr.startswith("ERRO[0000] ") and message in done.stderr, (given, done.stderr)
-        assert done.stdout == "", given
-    assert not ours(user)

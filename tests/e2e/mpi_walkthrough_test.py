@@ -12,33 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from e2e.examples import EXAMPLES, nodes
 from e2e.walkthrough import DASHES, FORMS, PEER_LOSS, Shell, a_shell, events_of, one_place, tells_its_story
 
-NODES = """\
-nodes:
-- {name: 192.168.0.20, address: 192.168.0.20, roles: [master], capacity: {cpu: "4", memory: 8Gi}}
-- {name: 192.168.0.21, address: 192.168.0.21, roles: [master], capacity: {cpu: "4", memory: 8Gi}}
-- {name: 192.168.0.22, address: 192.168.0.22, roles: [master], capacity: {cpu: "4", memory: 8Gi}}
-- {name: 192.168.0.23, address: 192.168.0.23, capacity: {cpu: "8", memory: 16Gi, nvidia.com/gpu: "1"}}
-"""
-
-PRIORITIES = """\
-apiVersion: scheduling.k8s.io/v1
-description: Used for the critical app
-kind: PriorityClass
-metadata:
-  name: critical
-value: 1100000
-
----
-
-apiVersion: scheduling.k8s.io/v1
-description: Used for the medium app
-kind: PriorityClass
-metadata:
-  name: medium
-value: 1000000
-"""
+NODES = nodes(EXAMPLES / "mpi-preemption" / "cluster.yaml")
+PRIORITIES = (EXAMPLES / "mpi-preemption" / "pc.yaml").read_text()
 
 TOP_NODE = f"""\
 NAME          IPADDRESS     ROLE    STATUS  GPU(Total)  GPU(Allocated)

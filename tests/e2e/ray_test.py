@@ -6,19 +6,20 @@ What hands the program over stands for it: the job ends when its time is over, o
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.arena_user import Arena
 from e2e.gpu_cluster import creates, gpu_cluster
-from e2e.training_jobs import events, variables
+from e2e.training_jobs import a_user_of, events, left_behind, variables
 from e2e.user import User, name
-from kube.harness.gangway import GangwayCluster, binary
+from kube.harness.gangway import GangwayCluster
 
 ON_PREEMPT = "gangway.dev/on-preempt"
+BELONGINGS = "pods,services,jobs,serviceaccounts,roles,rolebindings,podgroups"
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +28,9 @@ def cluster(kubectl: Path) -> Iterator[GangwayCluster]:
         yield started
 
 
-def left_behind(user: User) -> list[str]:
-    """Names of what belongs to any job or cluster."""
-    kinds = "pods,services,jobs,serviceaccounts,roles,rolebindings,podgroups,rayclusters,rayjobs"
-    ours = {"kubernetes", "default"}
-    return [name(each) for each in user.sees(kinds) if name(each) not in ours]
-
-
 @pytest.fixture
 def user(cluster: GangwayCluster, kubectl: Path) -> Iterator[User]:
-    someone = User(kubectl, cluster, "default")
-    yield someone
-    someone.does("delete", "rayjobs,rayclusters", "--all", "--wait=true")
-    someone.waits("nothing is left behind", lambda: not left_behind(someone) and not someone.sees("allotments"))
+    yield from a_user_of(cluster, kubectl, "rayjobs,rayclusters", BELONGINGS)
 
 
 def a_template(container: str, gpus: int, priority: str, simulated: dict[str, str] | None = None) -> dict[str, Any]:
@@ -110,13 +101,6 @@ def condition(user: User, cluster: str, kind: str) -> str:
 def columns(text: str) -> list[str]:
     """The header of a table: names are two spaces apart."""
     return [word.strip() for word in text.splitlines()[0].split("  ") if word.strip()]
-
-
-def arena(cluster: GangwayCluster, *arguments: str) -> str:
-    command = [str(binary().with_name("arena")), *arguments, "--config", str(cluster.kubeconfig)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 # ── clusters ──
@@ -290,7 +274,7 @@ def test_with_requeue_a_preempted_job_comes_back_whole(user: User, cluster: Gang
     assert "was preempted by default/critical and is queued again as attempt 2." in seen["message"]
     assert seen.get("failed", 0) == 0
     assert not any(pod["spec"].get("nodeName") for pod in pods_of(user, seen["rayClusterName"])), "two of three would fit"
-    shown = arena(cluster, "get", "medium")
+    shown = Arena(cluster).does("get", "medium")
     assert "STATUS: QUEUING" in shown and "was preempted by default/critical" in shown, shown
     user.does("delete", "rayjob", "critical")
     runs(user, "medium")
@@ -312,22 +296,23 @@ def test_a_deleted_job_leaves_nothing_behind(user: User) -> None:
     creates(user, a_job("gone"))
     runs(user, "gone")
     user.does("delete", "rayjob", "gone", "--wait=true")
-    user.waits("nothing is left", lambda: not left_behind(user))
+    user.waits("nothing is left", lambda: not left_behind(user, f"rayjobs,rayclusters,{BELONGINGS}"))
 
 
 def test_arena_submits_and_shows_ray_jobs(user: User, cluster: GangwayCluster) -> None:
-    arena(cluster, "submit", "rj", "--name=train", "--image=i", "--gpus=1", "--worker-replicas=2", "--head-cpu=1",
-          "--priority=medium", "python train.py")  # fmt: skip
+    arena = Arena(cluster)
+    arena.does("submit", "rj", "--name=train", "--image=i", "--gpus=1", "--worker-replicas=2", "--head-cpu=1",
+               "--priority=medium", "python train.py")  # fmt: skip
     runs(user, "train")
-    user.waits("arena says so", lambda: "RUNNING" in arena(cluster, "list"))
-    shown = arena(cluster, "get", "train")
+    user.waits("arena says so", lambda: "RUNNING" in arena.does("list"))
+    shown = arena.does("get", "train")
     assert "STATUS: RUNNING" in shown and "RAYJOB" in shown
     made = status(user, "rayjob", "train")["rayClusterName"]
     assert shown.count(f"{made}-") >= 3, shown
-    arena(cluster, "suspend", "train")
+    arena.does("suspend", "train")
     reaches(user, "train", "Suspended")
-    assert "SUSPENDED" in arena(cluster, "list")
-    arena(cluster, "resume", "train")
+    assert "SUSPENDED" in arena.does("list")
+    arena.does("resume", "train")
     runs(user, "train")
-    arena(cluster, "delete", "train")
+    arena.does("delete", "train")
     user.waits("it is gone", lambda: not user.sees("rayjobs"))

@@ -28,6 +28,20 @@ def a_user_of_jobs(cluster: GangwayCluster, kubectl: Path) -> Iterator[User]:
                   and [name(each) for each in someone.sees("services")] == ["kubernetes"])  # fmt: skip
 
 
+def left_behind(user: User, kinds: str) -> list[str]:
+    """Names of objects of these kinds, but for those that every namespace has."""
+    ours = {"kube-root-ca.crt", "default", "kubernetes"}
+    return [name(each) for each in user.sees(kinds) if name(each) not in ours]
+
+
+def a_user_of(cluster: GangwayCluster, kubectl: Path, jobs: str, belongings: str) -> Iterator[User]:
+    """For a fixture: jobs of these kinds, and whatever belonged to them, are gone before the next test begins."""
+    someone = User(kubectl, cluster, "default")
+    yield someone
+    someone.does("delete", jobs, "--all", "--wait=true")
+    someone.waits("nothing is left behind", lambda: not left_behind(someone, f"{jobs},{belongings},allotments"))
+
+
 def a_replica(container: str, count: int, gpus: int, *, restart: str = "", priority: str = "",
               **simulated: str) -> dict[str, Any]:  # fmt: skip
     """`simulated`: duration="1s", exit_code="1", peer_loss="fail"."""

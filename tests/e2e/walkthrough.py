@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from containers.cluster import ContainerCluster, missing_parts
+from e2e.arena_user import at_once
 from kube.harness.gangway import GangwayCluster, binary
 from kube.harness.processes import DeadlineExceeded, wait_for
 
@@ -46,8 +47,8 @@ class Shell:
         return self.form == "containers"
 
     def tries(self, line: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(["/bin/sh", "-c", line], cwd=self.folder, env=self._environment, capture_output=True,
-                              text=True, timeout=90)  # fmt: skip
+        return at_once(subprocess.run(["/bin/sh", "-c", line], cwd=self.folder, env=self._environment,
+                                      capture_output=True, text=True, timeout=90))  # fmt: skip
 
     def types(self, line: str) -> str:
         """What a command that has to succeed prints."""
@@ -72,7 +73,18 @@ class Shell:
             raise AssertionError(f"$ {line}\n{last}\n--- expected ---\n{wanted}") from None
 
     def waits(self, what: str, condition: Callable[[], bool], seconds: float = 60) -> None:
-        wait_for(what, condition, seconds=seconds, pause=0.2)
+        try:
+            wait_for(what, condition, seconds=seconds, pause=0.2)
+        except DeadlineExceeded as late:
+            raise AssertionError(f"{late}\n{self.picture()}") from None
+
+    def picture(self) -> str:
+        """What there is, for whoever reads why a test failed."""
+        lines = (
+            "arena list -o wide", "kubectl get pods,podgroups -o wide", "kubectl get allotments -o yaml",
+            "kubectl get events",
+        )  # fmt: skip
+        return "\n".join(f"$ {line}\n{done.stdout}{done.stderr}" for line in lines for done in [self.tries(line)])
 
     def is_in(self, text: str, line: str) -> bool:
         return text in self.tries(line).stdout

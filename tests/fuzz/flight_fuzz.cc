@@ -31,9 +31,28 @@ void check_body(std::string_view body) {
   FUZZ_LAW(flight::apply(again, {2, false, text}).has_value() && again.snapshot == record.snapshot, text);
 }
 
+// What a writer says of the way from one cycle to the next leads a reader there, and says nothing when nothing changed.
+void check_difference(const flight::CycleRecord& before, const flight::CycleRecord& now) {
+  flight::Entry entry{.frame = now.frame, .plan = now.plan};
+  for (const auto& [key, line] : now.snapshot) entry.changed.push_back(line);
+  for (const auto& [key, line] : before.snapshot)
+    if (!now.snapshot.contains(key)) entry.gone.push_back(key);
+  FUZZ_LAW(entry.bytes() >= entry.frame.size(), entry.frame);
+  flight::CycleRecord written = before;
+  const std::string body = advance(written, entry);
+  flight::CycleRecord read = before;
+  FUZZ_LAW(flight::apply(read, {now.number, before.frame.empty(), body}).has_value(), body);
+  for (const auto* reached : {&written, &read}) {
+    FUZZ_LAW(reached->snapshot == now.snapshot && reached->plan == now.plan && reached->frame == now.frame, body);
+  }
+  entry.plan.steps.clear();
+  FUZZ_LAW(advance(written, entry) == now.frame + "\n", body);
+}
+
 void check_file(std::string_view bytes) {
   auto reader = flight::BlockReader::open(bytes);
   if (!reader) return;
+  flight::CycleRecord record;
   while (const auto block = reader->next()) {
     const std::string text = flight::file_header() + block_text(*block);
     auto again = flight::BlockReader::open(text);
@@ -42,6 +61,12 @@ void check_file(std::string_view bytes) {
     FUZZ_LAW(same && same->body == block->body && same->cycle == block->cycle && same->is_full == block->is_full, text);
     FUZZ_LAW(!again->next() && again->note().empty(), text);
     check_body(block->body);
+    const flight::CycleRecord before = record;
+    if (!flight::apply(record, *block)) {
+      record = {};
+      continue;
+    }
+    check_difference(before, record);
   }
 }
 

@@ -2,17 +2,20 @@
 # The large runs. run.sh [SLICE...], each alone or all of them:
 #
 #   crash          kill -9 in the middle of concurrent writers, 200 times
-#   containers     kill -9 of server and agent beside running containers, 50 times; torch and mpirun over two pods,
-#                  and a training that is preempted and goes on from its checkpoint
+#   containers     kill -9 of server and agent beside running containers, 50 times; torch, mpirun and Ray over two pods,
+#                  also through restarts of the server, and trainings that are preempted and go on from their
+#                  checkpoints, or with fewer workers
 #   asan, tsan     all unit tests, a kubectl session and some seeds of the simulation under the sanitizers;
 #                  asan:FOLDER, tsan:FOLDER: one folder's tests
 #   fuzz           every fuzz target for a minute; fuzz:TARGET: one of them
 #   fuzz-coverage  whether the corpora reach 80 % of the lines of each parser
 #   planted        whether fuzzing finds a bug that was put in
 #   sim            1,000 seeds of the whole-system simulation, each twice; sim:A..B: other seeds
+#   training       500 training jobs of all kinds in one simulated cluster, four seeds; training:A..B: other seeds
 #   mutants        whether the simulation finds bugs that were put in
 #   properties     the property tests with 10,000 cases each, the laws of planning with 100,000; properties:FOLDER: one
 #                  folder's
+#   bare           make demo and make test on a Debian with nothing installed
 #   rotate [N]     a few minutes of the above, another part for each N; without N the day of the year decides
 #
 # Prints "N passed, N failed" and fails if anything did. JOBS is the number of compilers at once.
@@ -87,7 +90,8 @@ containers() {
   check_first "build gangway" release gangway || return 0
   check "containers" env GANGWAY_BIN="$PWD/build/bin/gangway" GANGWAY_ROUNDS=50 \
     tests/e2e/run.sh -s -m "soak or not soak" containers/crash_test.py containers/frameworks_test.py \
-    e2e/pytorch_walkthrough_test.py
+    containers/job_restart_test.py e2e/pytorch_walkthrough_test.py e2e/pytorch_example_test.py \
+    e2e/framework_examples_test.py
 }
 
 # Properties run inside of the unit tests; RapidCheck reads the number of cases from the environment.
@@ -104,6 +108,11 @@ properties() {
 sim() {
   check_first "build sim" release sim || return 0
   check "sim $1" build/bin/sim --seeds "$1" --twice --jobs "$jobs"
+}
+
+training() {
+  check_first "build sim" release sim || return 0
+  check "training $1" build/bin/sim --seeds "$1" --training-jobs 500 --jobs "$jobs"
 }
 
 # Sanitizers write what they find into files: a server that ended well may still have something to say.
@@ -195,7 +204,10 @@ slice() {
     fuzz-coverage) check fuzz-coverage tests/fuzz/coverage.sh ;;
     sim) sim 1..1000 ;;
     sim:?*) sim "${1#*:}" ;;
+    training) training 1..4 ;;
+    training:?*) training "${1#*:}" ;;
     mutants) check mutants tests/sim/mutants.sh ;;
+    bare) check bare tests/soak/bare_machine.sh ;;
     planted) check planted tests/fuzz/planted.sh ;;
     properties) properties "${with_properties[@]/%/_test}" ;;
     properties:?*) properties "${1#*:}_test" ;;
@@ -210,7 +222,9 @@ if [ "${1:-}" = rotate ]; then
   turn=${2:-$(date +%-j)}
   rotate "$turn"
 else
-  if [ $# -eq 0 ]; then set -- crash containers sim mutants properties planted fuzz fuzz-coverage asan tsan; fi
+  if [ $# -eq 0 ]; then
+    set -- crash containers sim training mutants properties planted fuzz fuzz-coverage asan tsan bare
+  fi
   for name in "$@"; do slice "$name"; done
 fi
 echo "soak: $passed passed, $failed failed"

@@ -1,5 +1,7 @@
 """Checks of schemas: known keywords, references that exist, keys that are fields."""
 
+import re
+
 DEFINITIONS = "#/definitions/"
 TYPES = ("object", "array", "string", "integer", "number", "boolean")
 KEYWORDS = set(
@@ -70,8 +72,9 @@ class SchemaChecker:
             add(schema.where("x-kubernetes-list-type"), f"{what}: x-kubernetes-list-type is atomic, set or map")
 
     def resolves(self, schema, path):
-        """Whether a plain JSONPath such as .status.podIPs[0].ip leads to a field."""
-        for step in path.strip(".").split("."):
+        """Whether a JSONPath such as .status.podIPs[0].ip or .status.conditions[?(@.type=="Ready")].status leads to a
+        field. What is in brackets is not looked at."""
+        for step in re.sub(r"\[[^\]]*\]", "[]", path).strip(".").split("."):
             name, _, index = step.partition("[")
             schema = self.field(schema, name)
             if schema is None:

@@ -111,6 +111,13 @@ class CompileKinds(unittest.TestCase):
             with self.subTest(want):
                 self.assertIn(want, self.compile(GOOD.replace(old, new))[1])
 
+    def test_what_a_path_has_in_brackets_is_not_looked_at(self):
+        conditions = "{n: {type: array, items: {type: object, properties: {type: {type: string}}}}}"
+        listed = GOOD.replace("{n: {type: integer}}", conditions)
+        for path, want in [('[?(@.type=="A.b")].type', []), ('[?(@.type=="A.b")].typo', [18])]:
+            problems = self.compile(listed.replace("jsonPath: .spec.n}", f"jsonPath: '.spec.n{path}'}}"))[1]
+            self.assertEqual([int(problem.split(":")[1]) for problem in problems], want, problems)
+
     def test_rules_and_their_mistakes(self):
         document, problems = self.compile(GOOD, "x.A:\n  required: [f]\n  fields:\n    f: {default: x}\n")
         self.assertEqual(problems, [])

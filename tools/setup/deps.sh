@@ -8,22 +8,30 @@ build=(g++ cmake ninja-build make git ccache mold pkg-config
   libboost1.81-dev libboost-json1.81-dev libboost-url1.81-dev libssl-dev libsqlite3-dev libyaml-cpp-dev libcli11-dev
   libfmt-dev libspdlog-dev prometheus-cpp-dev libexpected-dev libre2-dev zlib1g-dev python3 python3-yaml)
 test=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3-pytest python3-pytest-xdist etcd-server curl openssl
-  busybox-static)
+  busybox-static rsync)
 # What `gangway agent` runs containers with; without these (or without root) pods are simulated.
 run=(runc crun conmon containernetworking-plugins skopeo umoci iproute2 nftables dnsmasq-base procps)
 # What a kubectl is built with where the machine has none (tools/setup/kube.sh).
 kubectl=(python3 python3-venv ca-certificates)
-# Real training frameworks, for the large runs (tests/soak/run.sh containers); Ray comes from PyPI (ray.sh).
-frameworks=(openmpi-bin openssh-server python3-torch python3-venv)
+# What examples/mpi-preemption trains with.
+mpi=(openmpi-bin python3-mpi4py python3-numpy)
+# The other training frameworks, for the large runs (tests/soak/run.sh containers); Ray and TensorFlow come from PyPI.
+frameworks=(openssh-server python3-torch python3-venv)
+# What a bare machine is made with, for the large runs (tests/soak/bare_machine.sh).
+bare=(debootstrap)
 lint=(clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev llvm-19 shellcheck)
 
 case "${1:-all}" in
   build) wanted=("${build[@]}") ;;
   run) wanted=("${run[@]}") ;;
-  demo) wanted=("${run[@]}" "${kubectl[@]}") ;;
-  test) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}") ;;
-  frameworks) wanted=("${frameworks[@]}") ;;
-  all) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${test[@]}" "${lint[@]}") ;;
+  demo)
+    wanted=("${kubectl[@]}")
+    # Who is not root cannot run containers, and sees the demo on simulated nodes.
+    if [ "$(id -u)" -eq 0 ]; then wanted+=("${run[@]}" "${mpi[@]}"); fi
+    ;;
+  test) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${mpi[@]}" "${test[@]}") ;;
+  frameworks) wanted=("${mpi[@]}" "${frameworks[@]}") ;;
+  all) wanted=("${build[@]}" "${run[@]}" "${kubectl[@]}" "${mpi[@]}" "${test[@]}" "${lint[@]}" "${bare[@]}") ;;
   *) echo "usage: deps.sh [build|run|demo|test|frameworks|all]" >&2; exit 2 ;;
 esac
 
@@ -33,7 +41,10 @@ for package in "${wanted[@]}"; do
   [ "$state" = installed ] || missing+=("$package")
 done
 from_pypi() {
-  if [ "${1:-all}" = frameworks ]; then "$here"/ray.sh >/dev/null; fi
+  if [ "${1:-all}" != frameworks ]; then return; fi
+  "$here"/ray.sh >/dev/null
+  # There is no wheel of it for every machine, and its example says so when it is missing.
+  "$here"/tensorflow.sh >/dev/null || echo "deps: TensorFlow cannot be installed here" >&2
 }
 if [ ${#missing[@]} -eq 0 ]; then
   from_pypi "$@"

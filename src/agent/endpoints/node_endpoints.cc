@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "agent/endpoints/exec_channels.h"
@@ -13,6 +15,7 @@
 #include "agent/endpoints/stats.h"
 #include "agent/logs/log_stream.h"
 #include "agent/streams/websocket_tunnel.h"
+#include "base/names.h"
 
 namespace gangway::agent {
 namespace {
@@ -66,6 +69,22 @@ sys::HttpResponse not_found() {
   return text_answer(404, "404 page not found\n");
 }
 
+// "…/3.log", where `log` is "…/0.log" and three more runs have followed; empty: there is none.
+std::string last_run_beside(const std::string& log) {
+  std::string last;
+  long highest = -1;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(log).parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    long run = -1;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), run);
+    if (error != std::errc() || std::string_view(end) != ".log" || run <= highest) continue;
+    highest = run;
+    last = entry.path().string();
+  }
+  return last;
+}
+
 }  // namespace
 
 NodeEndpoints::NodeEndpoints(Parts parts) : parts_(std::move(parts)), started_at_(parts_.loop.clock().wall()) {}
@@ -117,14 +136,16 @@ sys::HttpResponse NodeEndpoints::stats(bool as_metrics) {
   return text_answer(200, json::serialize(summary_of(usage)), "application/json");
 }
 
+// /containerLogs/NAMESPACE/POD/CONTAINER, or with the pod's uid before the container: then it may be one that is gone.
 sys::HttpResponse NodeEndpoints::logs(const Call& call) {
   const auto& segments = call.target.segments;
-  if (segments.size() != 4) return not_found();
+  if (segments.size() != 4 && segments.size() != 5) return not_found();
   const auto options = read_log_options(call.target.query, parts_.loop.clock().wall());
   if (!options) return error_answer(options.error());
   const auto pod = parts_.pods.find(parts_.node, segments[1], segments[2]);
+  if (segments.size() == 5 && (!pod || pod->identity.uid != segments[3])) return kept_log(segments, *options);
   if (!pod) return text_answer(404, fmt::format("pod \"{}\" does not exist", segments[2]));
-  const auto source = log_source(*pod, segments[3], options->previous);
+  const auto source = log_source(*pod, segments.back(), options->previous);
   if (!source) return error_answer(source.error());
   auto path = parts_.runtime.log_path(pod->identity, *source);
   auto response = text_answer(200, "");
@@ -132,6 +153,23 @@ sys::HttpResponse NodeEndpoints::logs(const Call& call) {
   response.stream = std::make_unique<LogStream>(
       parts_.loop, std::move(path), *options,
       [this, life = std::weak_ptr(life_), id = *source] { return life.expired() || !parts_.pods.is_running(id); });
+  return response;
+}
+
+// What the last run of a container of a pod that is gone has printed, for as long as that stays.
+sys::HttpResponse NodeEndpoints::kept_log(const std::vector<std::string>& segments, LogOptions options) {
+  const auto missing = [&] {
+    return text_answer(404, fmt::format("no log of pod \"{}\" with uid {} is kept here", segments[2], segments[3]));
+  };
+  // They become names of files.
+  for (std::size_t i = 1; i < segments.size(); ++i)
+    if (!names::check_dns1123_subdomain(segments[i]).empty()) return missing();
+  const PodIdentity pod{.uid = segments[3], .ns = segments[1], .name = segments[2], .node = parts_.node};
+  const std::string first = parts_.runtime.log_path(pod, {.pod_uid = pod.uid, .container = segments[4], .attempt = 0});
+  std::string path = last_run_beside(first);
+  if (path.empty()) return missing();
+  auto response = text_answer(200, "");
+  response.stream = std::make_unique<LogStream>(parts_.loop, std::move(path), options, [] { return true; });
   return response;
 }
 

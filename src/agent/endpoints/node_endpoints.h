@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "agent/endpoints/access.h"
 #include "agent/endpoints/pod_directory.h"
 #include "agent/endpoints/usage_samples.h"
+#include "agent/logs/log_options.h"
 #include "agent/runtime.h"
 #include "sys/event_loop.h"
 #include "sys/http.h"
@@ -48,6 +50,7 @@ class NodeEndpoints final : public sys::HttpHandler {
   sys::HttpResponse pods() const;
   sys::HttpResponse stats(bool as_metrics);
   sys::HttpResponse logs(const Call& call);
+  sys::HttpResponse kept_log(const std::vector<std::string>& segments, LogOptions options);
   sys::HttpResponse run(const Call& call);
   sys::HttpResponse forward(const Call& call);
 

@@ -81,6 +81,20 @@ TEST_F(NodeEndpointsTest, ServesLogs) {
   EXPECT_EQ(told("GET", "/containerLogs/default/web"), "404: 404 page not found\n");
 }
 
+TEST_F(NodeEndpointsTest, ServesLogsOfPodsThatAreGone) {
+  TestLog log;
+  log.line("before");
+  runtime.logs[{"u0", "main", 0}] = log.path();
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/u0/main"), "200: before\n");
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/u0/main?follow=true"), "200: before\n") << "nothing more will come";
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/u7/main"), "404: no log of pod \"web\" with uid u7 is kept here");
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/..%2Fu0/main"), "404: 404 page not found\n");
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/u0/.."), "404: no log of pod \"web\" with uid u0 is kept here");
+  // Of one that is there, the uid only says so.
+  runtime.logs[{"u1", "main", 0}] = log.path();
+  EXPECT_EQ(told("GET", "/containerLogs/default/web/u1/main"), "200: before\n");
+}
+
 TEST_F(NodeEndpointsTest, AFollowedLogEndsWithItsContainer) {
   TestLog log;
   log.line("one");

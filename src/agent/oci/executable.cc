@@ -44,6 +44,11 @@ Found look_in_mount(const std::string& source, const std::deque<std::string>& re
   return judge(facts.st_mode);
 }
 
+// A folder on the way to a mount is made for it where the root does not have one.
+bool leads_to_mount(const std::vector<BindMount>& mounts, const std::string& path) {
+  return std::any_of(mounts.begin(), mounts.end(), [&](const auto& m) { return m.target.starts_with(path + "/"); });
+}
+
 // Walks the path as the container will, link by link, with every step below the root.
 Found look(const std::string& root, const std::vector<BindMount>& mounts, const std::string& path) {
   std::deque<std::string> rest;
@@ -61,7 +66,11 @@ Found look(const std::string& root, const std::vector<BindMount>& mounts, const 
     const auto mount = std::find_if(mounts.rbegin(), mounts.rend(), [&](const auto& m) { return m.target == next; });
     if (mount != mounts.rend()) return look_in_mount(mount->source, rest);
     struct stat facts{};
-    if (::lstat((root + next).c_str(), &facts) != 0) return Found::kMissing;
+    if (::lstat((root + next).c_str(), &facts) != 0) {
+      if (!leads_to_mount(mounts, next)) return Found::kMissing;
+      at = next;
+      continue;
+    }
     if (!S_ISLNK(facts.st_mode)) {
       if (rest.empty()) return judge(facts.st_mode);
       if (!S_ISDIR(facts.st_mode)) return Found::kMissing;

@@ -23,7 +23,7 @@ class ExecutableTest : public ::testing::Test {
     fs::create_symlink("/volume/app", at("root/usr/bin/app"));
     fs::create_symlink("loop", at("root/usr/bin/loop"));
     put("volume/run", 0755);
-    mounts_ = {{.source = at("volume"), .target = "/volume"}};
+    mounts_ = {{.source = at("volume"), .target = "/volume"}, {.source = at("volume"), .target = "/not/there/yet"}};
   }
   std::string at(const std::string& path) const { return folder_.path() + "/" + path; }
   void put(const std::string& path, int mode) {
@@ -47,7 +47,7 @@ class ExecutableTest : public ::testing::Test {
 
 TEST_F(ExecutableTest, FindsPrograms) {
   for (const auto* program : {"tool", "/usr/bin/tool", "/bin/tool", "/bin/alias", "bin/tool", "../usr/./bin/tool",
-                              "/volume/run", "/volume/../usr/bin/tool"}) {
+                              "/volume/run", "/volume/../usr/bin/tool", "/not/there/yet/run"}) {
     EXPECT_EQ(check(program), "") << program;
   }
 }
@@ -59,6 +59,8 @@ TEST_F(ExecutableTest, SaysWhatIsWrong) {
   EXPECT_EQ(check("/no/such"), start + "\"/no/such\": stat /no/such: no such file or directory");
   EXPECT_EQ(check("/bin/dangling"), start + "\"/bin/dangling\": stat /bin/dangling: no such file or directory");
   EXPECT_EQ(check("/bin/tool/x"), start + "\"/bin/tool/x\": stat /bin/tool/x: no such file or directory");
+  EXPECT_EQ(check("/not/there/run"), start + "\"/not/there/run\": stat /not/there/run: no such file or directory");
+  EXPECT_EQ(check("/not/there"), start + "\"/not/there\": is a directory");
   EXPECT_EQ(check("/bin/data"), start + "\"/bin/data\": permission denied");
   EXPECT_EQ(check("/usr"), start + "\"/usr\": is a directory");
 }

@@ -23,6 +23,35 @@ TEST(PodReport, ProgressIsTheNumbersThatWereGiven) {
       R"("lastTransitionTime":"2026-01-02T03:04:05Z"}])");
 }
 
+TEST(PodReport, ProgressSaysSinceWhen) {
+  const auto message = [](const std::string& since) {
+    const json::Array told = conditions_of(
+        {.checkpoint = "", .progress = R"({"step":9,"at":"2026-01-02T03:04:05Z","since":)" + since + "}"});
+    return told.empty() ? std::string() : std::string(json::string_at(told[0], {"message"}));
+  };
+  EXPECT_EQ(message(R"({"step":4,"epoch":1,"at":"2026-01-02T03:00:00Z","more":"x"})"),
+            R"({"step":9,"since":{"epoch":1,"step":4,"at":"2026-01-02T03:00:00Z"}})");
+  for (const char* wrong : {"7", R"({"step":4})", R"({"at":"2026-01-02T03:00:00Z"})", R"({"step":4,"at":"soon"})",
+                            R"({"step":"4","at":"2026-01-02T03:00:00Z"})"})
+    EXPECT_EQ(message(wrong), R"({"step":9})") << wrong;
+}
+
+TEST(PodReport, CheckpointsAreToldAtOnceAndProgressNowAndThen) {
+  const PodReport told{.checkpoint = "a", .progress = "1"};
+  EXPECT_TRUE(is_worth_telling(told, {.checkpoint = "b", .progress = "1"}, Duration::zero()));
+  EXPECT_FALSE(is_worth_telling(told, {.checkpoint = "a", .progress = "2"}, kTellProgressEvery - Duration(1)));
+  EXPECT_TRUE(is_worth_telling(told, {.checkpoint = "a", .progress = "2"}, kTellProgressEvery));
+  EXPECT_FALSE(is_worth_telling(told, told, kTellProgressEvery));
+}
+
+TEST(PodReport, AFileThatIsNotThereTakesNothingBack) {
+  const PodReport told{.checkpoint = "a", .progress = "1"};
+  EXPECT_EQ(brought_up_to(told, {}), told);
+  EXPECT_EQ(brought_up_to(told, {.checkpoint = "b", .progress = ""}), (PodReport{.checkpoint = "b", .progress = "1"}));
+  EXPECT_EQ(brought_up_to(told, {.checkpoint = "", .progress = "2"}), (PodReport{.checkpoint = "a", .progress = "2"}));
+  EXPECT_EQ(brought_up_to({}, {}), PodReport());
+}
+
 TEST(PodReport, WhatCannotBeReadSaysNothing) {
   const std::string at = R"("at":"2026-01-02T03:04:05Z")";
   for (const std::string& text :

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "agent/oci/image_name.h"
 #include "base/names.h"
 #include "base/quantity.h"
 
@@ -113,6 +114,11 @@ Result<Duration> parse_time(std::string_view text, bool may_be_zero) {
   if (*time < Duration::zero() || (!may_be_zero && *time == Duration::zero()))
     return bad_request(fmt::format("must be {} (got {})", may_be_zero ? "at least 0s" : "more than 0s", text));
   return time;
+}
+
+Result<void> check_image(std::string_view text) {
+  if (agent::oci::parse_image_name(text)) return {};
+  return bad_request(fmt::format("must be an image's name, as registry/repository:tag (got {})", text));
 }
 
 Result<void> check_quantity(std::string_view text) {

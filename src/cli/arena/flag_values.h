@@ -36,6 +36,8 @@ Result<json::Value> parse_toleration(std::string_view text);
 Result<Mount> parse_config_file(std::string_view text, std::string_view home);
 // A duration above zero, or zero where that is allowed: "90s", "1h30m".
 Result<Duration> parse_time(std::string_view text, bool may_be_zero);
+// A name by which an image can be fetched: "horovod:0.13", "registry:5000/team/torch@sha256:…".
+Result<void> check_image(std::string_view text);
 // A quantity of a resource that is not negative.
 Result<void> check_quantity(std::string_view text);
 

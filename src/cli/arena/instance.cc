@@ -118,6 +118,8 @@ Instance instance_of(const json::Value& pod) {
   if (instance.node.empty() && !is_over) instance.waits_because = unscheduled_message(pod);
   const std::string_view attempt = json::string_at(pod, {"metadata", "annotations", api::kAttempt});
   std::from_chars(attempt.data(), attempt.data() + attempt.size(), instance.attempt);
+  instance.progress = progress_of(pod);
+  instance.checkpoint = checkpoint_of(pod);
   return instance;
 }
 

@@ -108,6 +108,15 @@ std::string priority_class_of(const json::Value& job) {
   return std::string(json::string_at(job, {"spec", "runPolicy", "schedulingPolicy", "priorityClass"}));
 }
 
+std::string main_container_of(const json::Value& job) {
+  for (const JobRole& role : roles_of(job)) {
+    if (role.pod_template == nullptr) continue;
+    for (const json::Value& container : json::array_at(*role.pod_template, {"spec", "containers"}))
+      return std::string(json::string_at(container, {"name"}));
+  }
+  return "";
+}
+
 bool is_suspended(const json::Value& job) {
   return json::flag_at(job, {"spec", "suspend"}) || json::flag_at(job, {"spec", "runPolicy", "suspend"});
 }

@@ -25,6 +25,8 @@ std::vector<JobRole> roles_of(const json::Value& job);
 // Limits of devices whose names end in /gpu.
 std::int64_t gpus_of(const json::Value& pod_spec);
 std::string priority_class_of(const json::Value& job);
+// The name of the container that trains: the first of the role that speaks for the job.
+std::string main_container_of(const json::Value& job);
 
 bool is_suspended(const json::Value& job);
 // The merge patch that suspends it or lets it go on.

@@ -59,6 +59,23 @@ void count(JobView& job, const std::vector<JobRole>& roles) {
   }
 }
 
+// Who reports for all: of the newest attempt, one that still runs, the chief before the others. What an earlier attempt
+// had reached says nothing once the next has begun to report.
+void note_reports(JobView& job, WallTime now) {
+  const Instance* speaker = nullptr;
+  const auto rank = [](const Instance& one) {
+    return std::tuple(one.attempt, one.phase == "Running" && !one.is_ending, one.is_chief);
+  };
+  for (const Instance& instance : job.instances) {
+    if (instance.progress && (speaker == nullptr || rank(instance) > rank(*speaker))) speaker = &instance;
+    if (instance.checkpoint && (!job.checkpoint || instance.checkpoint->at > job.checkpoint->at))
+      job.checkpoint = instance.checkpoint;
+  }
+  if (speaker == nullptr) return;
+  job.progress = speaker->progress;
+  if (job.status == "RUNNING") job.estimated_end = estimated_end(*job.progress, now);
+}
+
 // Where a browser finds it: a port of any node that is ready.
 std::string tensorboard_of(const JobView& job, const ReadObjects& objects) {
   std::int64_t port = 0;
@@ -75,6 +92,12 @@ std::string tensorboard_of(const JobView& job, const ReadObjects& objects) {
       if (json::string_at(address, {"type"}) == "InternalIP")
         return fmt::format("http://{}:{}", json::string_at(address, {"address"}), port);
   return "";
+}
+
+bool runs(const JobView& job, std::string_view instance) {
+  return std::any_of(job.instances.begin(), job.instances.end(), [&](const Instance& each) {
+    return each.name == instance && each.phase == "Running" && !each.is_ending;
+  });
 }
 
 void tell_preemption(JobView& job, const ReadObjects& objects) {
@@ -94,8 +117,9 @@ void tell_preemption(JobView& job, const ReadObjects& objects) {
     if (json::string_at(event, {"involvedObject", "namespace"}) != job.ns) continue;
     if (!is_named_after(job.name, json::string_at(event, {"involvedObject", "name"}))) continue;
     if (json::string_at(event, {"reason"}) != "Preempted") continue;
-    // Of a job that had this name before.
+    // Of a job that had this name before, or of a pod that has come back since.
     if (time_at(event, {"metadata", "creationTimestamp"}) < job.created) continue;
+    if (runs(job, json::string_at(event, {"involvedObject", "name"}))) continue;
     const std::string_view when = json::string_at(event, {"metadata", "creationTimestamp"});
     if (when < newest) continue;
     newest = when;
@@ -122,6 +146,7 @@ JobView view_of(json::Value object, const JobKind& kind, const client::Resource&
   choose_chief(job, roles);
   count(job, roles);
   judge(job, roles, now);
+  note_reports(job, now);
   return job;
 }
 

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "cli/arena/job_roles.h"
 #include "cli/arena/job_type.h"
+#include "cli/arena/progress.h"
 #include "client/api_client.h"
 #include "json/value.h"
 
@@ -39,6 +40,8 @@ struct Instance {
   bool is_ending = false;
   bool holds_gpus = false;    // bound and not over: its devices are nobody else's
   std::string waits_because;  // the scheduler's words
+  std::optional<Progress> progress;
+  std::optional<Checkpoint> checkpoint;
 };
 
 struct JobView {
@@ -60,7 +63,10 @@ struct JobView {
   std::int64_t running = 0;
   std::int64_t done = 0;  // pods that have ended well
   std::int64_t attempt = 1;
-  std::string tensorboard;  // where it is, when it is
+  std::string tensorboard;                // where it is, when it is
+  std::optional<Progress> progress;       // of the instance that speaks for it, or of the first that reports
+  std::optional<Checkpoint> checkpoint;   // the last of all
+  std::optional<WallTime> estimated_end;  // while it runs, and that can be said
 
   // Runs, and could use more pods than it has.
   bool lacks_pods() const { return status == "RUNNING" && running + done < desired; }
@@ -73,6 +79,7 @@ struct ReadObjects {
   struct Jobs {
     client::Resource resource;
     std::vector<json::Value> items;
+    std::string_view kind = {};  // of job_kinds()
   };
   std::vector<Jobs> jobs;
   std::vector<json::Value> pods;

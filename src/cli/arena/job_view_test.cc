@@ -10,6 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 PodOf mpi_pod(const std::string& role, const std::string& pod, const std::string& phase = "Running") {
   return {"mpi", "medium", role, pod, phase, "192.168.0.23", role == "launcher" ? 0 : 1};
@@ -95,6 +96,22 @@ TEST(PytorchView, AnElasticJobRunsWithItsMinimum) {
   EXPECT_EQ(jobs[0].desired, 3);
   EXPECT_THAT(jobs[0].message, HasSubstr("2/3 instances run; train-worker-2: 0/1 nodes are available"));
   EXPECT_EQ(jobs[0].chief()->name, "train-worker-0");
+}
+
+TEST(PytorchView, AWorkerThatHasComeBackIsNotWhatAnElasticJobLacks) {
+  json::Value job = a_pytorch_job("train", 3, 5min);
+  json::object_at(job, {"spec", "pytorchReplicaSpecs"}).erase("Master");
+  json::object_at(job, {"spec"})["elasticPolicy"] = json::Object{{"minReplicas", 1}, {"maxReplicas", 3}};
+  const auto pods = {a_pod(torch_pod("worker", "train-worker-0")), a_pod(torch_pod("worker", "train-worker-1")),
+                     a_pod(torch_pod("worker", "train-worker-2", "Pending"))};
+  const auto event = [](const std::string& pod) {
+    return from(R"({"metadata":{"creationTimestamp":"2026-01-01T11:58:00Z"},"reason":"Preempted",
+        "message":"by default/critical-master-0 on node n","involvedObject":{"namespace":"default","name":")" +
+                pod + "\"}}");
+  };
+  EXPECT_THAT(views(job, pods, {event("train-worker-2")})[0].message,
+              HasSubstr("train-worker-2 was preempted by default/critical-master-0 on node n"));
+  EXPECT_THAT(views(job, pods, {event("train-worker-1")})[0].message, Not(HasSubstr("was preempted")));
 }
 
 TEST(PytorchView, AWorkerThatHasDoneItsPartIsNotMissing) {

@@ -129,6 +129,31 @@ Result<Instance> log_instance(const JobView& job, const std::string& wanted) {
                                  job.name, fmt::join(names, ", ")));
 }
 
+Result<EarlierPod> earlier_pod(const Instance& instance, std::int64_t attempt, const std::vector<json::Value>& events) {
+  // Names that end in letters, those of launchers, are others in every attempt.
+  const auto place_of = [](std::string_view name) {
+    const std::string_view end = name.substr(name.rfind('-') + 1);
+    const bool is_index = end.find_first_not_of("0123456789") == std::string_view::npos;
+    return is_index ? name : name.substr(0, name.rfind('-'));
+  };
+  std::vector<EarlierPod> pods;
+  for (const json::Value& event : events) {
+    const std::string_view name = json::string_at(event, {"involvedObject", "name"});
+    const std::string_view uid = json::string_at(event, {"involvedObject", "uid"});
+    const std::string_view message = json::string_at(event, {"message"});
+    constexpr std::string_view kTo = " to ";
+    const std::size_t to = message.rfind(kTo);
+    if (json::string_at(event, {"reason"}) != "Scheduled" || place_of(name) != place_of(instance.name)) continue;
+    if (to == std::string_view::npos) continue;
+    const bool is_known = std::any_of(pods.begin(), pods.end(), [&](const EarlierPod& pod) { return pod.uid == uid; });
+    if (!is_known) pods.push_back({std::string(name), std::string(uid), std::string(message.substr(to + kTo.size()))});
+  }
+  if (attempt >= 1 && attempt <= static_cast<std::int64_t>(pods.size()))
+    return pods[static_cast<std::size_t>(attempt) - 1];
+  return bad_request(fmt::format("--attempt: {} is not known of {}; events tell of {} of its attempts", attempt,
+                                 instance.name, pods.size()));
+}
+
 Result<std::string> log_query(const LogFlags& flags, const json::Value& pod) {
   std::vector<std::string> parts;
   if (flags.follow) parts.emplace_back("follow=true");

@@ -28,6 +28,14 @@ struct LogFlags {
 };
 // Which instance's log is meant; an error says which there are.
 Result<Instance> log_instance(const JobView& job, const std::string& wanted);
+// A pod of an earlier attempt, which is gone.
+struct EarlierPod {
+  std::string name, uid, node;
+};
+// The pod that was in the place of `instance` in attempt `attempt`, from the events of the job (events_of), oldest
+// first: the first that was given a node was of the first attempt. An error says which attempts are known.
+Result<EarlierPod> earlier_pod(const Instance& instance, std::int64_t attempt, const std::vector<json::Value>& events);
+
 // The query of the pod's log: "?follow=true&…". `pod` is the instance's, for how often it was restarted.
 Result<std::string> log_query(const LogFlags& flags, const json::Value& pod);
 

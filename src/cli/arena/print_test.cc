@@ -100,17 +100,17 @@ TEST(ListText, HasArenasColumnsAndMoreOnlyWhenAsked) {
   objects.pods = {a_pod({"mpi", "demo", "launcher", "demo-launcher-a", "Succeeded", "10.0.0.8", 0}),
                   a_pod({"pytorchjob-controller", "demo2", "master", "demo2-master-0", "Pending", "", 4})};
   const auto jobs = view_jobs(std::move(objects), kNow);
-  EXPECT_EQ(list_text(jobs, {}),
+  EXPECT_EQ(list_text(jobs, {}, kNow),
             "NAME   STATUS     TRAINER     DURATION  GPU(Requested)  GPU(Allocated)  NODE\n"
             "demo2  PENDING    PYTORCHJOB  9s        8               0               N/A\n"
             "demo   SUCCEEDED  MPIJOB      10m       1               N/A             10.0.0.8\n");
   EXPECT_EQ(
-      list_text(jobs, {true, true}),
+      list_text(jobs, {true, true}, kNow),
       "NAMESPACE  NAME   STATUS     TRAINER     DURATION  GPU(Requested)  GPU(Allocated)  NODE      PRIORITY  REASON\n"
       "default    demo2  PENDING    PYTORCHJOB  9s        8               0               N/A       medium    "
       "Unschedulable\n"
       "default    demo   SUCCEEDED  MPIJOB      10m       1               N/A             10.0.0.8  medium    N/A\n");
-  EXPECT_EQ(list_text({}, {}), "NAME  STATUS  TRAINER  DURATION  GPU(Requested)  GPU(Allocated)  NODE\n");
+  EXPECT_EQ(list_text({}, {}, kNow), "NAME  STATUS  TRAINER  DURATION  GPU(Requested)  GPU(Allocated)  NODE\n");
 }
 
 TEST(TopJobs, MostGpusFirstAndASum) {
@@ -118,7 +118,7 @@ TEST(TopJobs, MostGpusFirstAndASum) {
   objects.jobs.push_back({{}, {an_mpi_job("medium", 1, 58s), an_mpi_job("large", 3, 90s)}});
   objects.pods = {a_pod({"mpi", "medium", "launcher", "medium-launcher-a", "Running", "10.0.0.8", 0}),
                   a_pod({"mpi", "medium", "worker", "medium-worker-0"})};
-  EXPECT_EQ(top_jobs_text(view_jobs(std::move(objects), kNow), false),
+  EXPECT_EQ(top_jobs_text(view_jobs(std::move(objects), kNow), {}, kNow),
             "NAME    STATUS   TRAINER  AGE  GPU(Requested)  GPU(Allocated)  NODE\n"
             "large   PENDING  MPIJOB   1m   3               0               N/A\n"
             "medium  RUNNING  MPIJOB   58s  1               1               10.0.0.8\n"
@@ -239,6 +239,29 @@ TEST(Logs, AttemptsThatAreNotKeptAreNotShown) {
   flags = {};
   flags.since = "yesterday";
   EXPECT_FALSE(log_query(flags, pod));
+}
+
+TEST(Logs, OfAnEarlierAttemptAreThoseOfThePodThatWasInThisPlace) {
+  const auto scheduled = [](const char* name, const char* uid, const char* node) {
+    return json::Value(json::Object{{"reason", "Scheduled"},
+                                    {"message", std::string("Successfully assigned default/") + name + " to " + node},
+                                    {"involvedObject", json::Object{{"name", name}, {"uid", uid}}}});
+  };
+  const std::vector<json::Value> events = {
+      scheduled("p-worker-0", "u1", "n1"),       scheduled("p-worker-1", "u2", "n1"),
+      scheduled("p-launcher-abcde", "u3", "n2"), scheduled("p-worker-0", "u1", "n1"),  // told twice
+      scheduled("p-worker-0", "u4", "n3"),       scheduled("p-launcher-fghij", "u5", "n3")};
+  Instance worker;
+  worker.name = "p-worker-0";
+  EXPECT_EQ(earlier_pod(worker, 1, events)->uid, "u1");
+  EXPECT_EQ(earlier_pod(worker, 1, events)->node, "n1");
+  EXPECT_EQ(earlier_pod(worker, 2, events)->uid, "u4");
+  EXPECT_THAT(earlier_pod(worker, 3, events).error().message,
+              HasSubstr("--attempt: 3 is not known of p-worker-0; events tell of 2 of its attempts"));
+  EXPECT_FALSE(earlier_pod(worker, 0, events));
+  Instance launcher;
+  launcher.name = "p-launcher-fghij";
+  EXPECT_EQ(earlier_pod(launcher, 1, events)->name, "p-launcher-abcde");
 }
 
 TEST(Claims, AreListed) {

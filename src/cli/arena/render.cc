@@ -103,7 +103,7 @@ json::Object values_of(const SubmitFlags& flags) {
   json::Object values{{"name", flags.name},
                       {"image", flags.image},
                       {"gpuCount", flags.gpus},
-                      {"workers", flags.workers},
+                      {"workers", flags.type == JobType::kRay ? flags.ray.replicas.value_or(0) : flags.workers},
                       {"retry", flags.retry},
                       {"workingDir", flags.working_dir},
                       {"command", strings(flags.command)},
@@ -130,6 +130,7 @@ json::Object values_of(const SubmitFlags& flags) {
   list("nodeSelectors", flags.selector);
   if (flags.min_workers) values["minWorkers"] = *flags.min_workers;
   if (flags.tensorboard) values["useTensorboard"] = true;
+  if (flags.ssh_port > 0) values["sshPort"] = flags.ssh_port;
   return values;
 }
 

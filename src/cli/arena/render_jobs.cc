@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kSharedMemory = "2Gi";
 // A worker that leaves costs an elastic torch job one restart; giving up belongs to backoffLimit.
 constexpr std::int64_t kElasticRestarts = 100;
+constexpr std::int64_t kLauncherRetries = 6;
 
 std::int64_t seconds(Duration duration) {
   return std::chrono::ceil<std::chrono::seconds>(duration).count();
@@ -107,13 +108,14 @@ json::Value mpi_job(const Submission& submission) {
 json::Value elastic_mpi_job(const Submission& submission) {
   const SubmitFlags& flags = submission.flags;
   json::Object policy = run_policy(submission, "Running");
-  policy["backoffLimit"] = flags.et.job_backoff_limit;
+  policy["backoffLimit"] = flags.et.job_backoff_limit.value_or(flags.retry > 0 ? flags.retry : kLauncherRetries);
   PodRole worker = role_of(submission);
   // Workers wait for the launcher; what they run is the image's own or the operator's.
   worker.runs_command = false;
   PodRole launcher = worker;
   launcher.runs_command = true;
   launcher.gpus = 0;
+  launcher.has_devices = false;
   launcher.cpu.clear();
   launcher.memory.clear();
   launcher.gang_minimum = 0;
@@ -180,10 +182,12 @@ json::Value tf_job(const Submission& submission) {
   };
   add("Chief", tf.chief ? 1 : 0, "Never", tf.chief_role, flags.gpus, submission.chief_selector);
   add("PS", tf.ps, "Never", tf.ps_role, tf.ps_gpus, submission.ps_selector);
-  add(is_alone ? "Chief" : "Worker", flags.workers, tf.chief ? "OnFailure" : "Never", tf.worker, flags.gpus,
-      submission.worker_selector);
+  add(is_alone ? "Chief" : "Worker", flags.workers, tf.chief || flags.retry > 0 ? "OnFailure" : "Never", tf.worker,
+      flags.gpus, submission.worker_selector);
   add("Evaluator", tf.evaluator ? 1 : 0, "Never", tf.evaluator_role, flags.gpus, submission.evaluator_selector);
-  json::Object spec{{"runPolicy", run_policy(submission, "Running")}, {"tfReplicaSpecs", std::move(roles)}};
+  json::Object policy = run_policy(submission, "Running");
+  if (flags.retry > 0) policy["backoffLimit"] = flags.retry;
+  json::Object spec{{"runPolicy", std::move(policy)}, {"tfReplicaSpecs", std::move(roles)}};
   if (tf.success_policy == "AllWorkers") spec["successPolicy"] = "AllWorkers";
   if (submission.is_elastic()) spec["enableDynamicWorker"] = true;
   json::Value job = object_of(submission, std::move(spec));

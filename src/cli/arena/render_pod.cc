@@ -29,7 +29,8 @@ std::string joined(const Strings& words) {
 json::Array env_of(const Submission& submission, std::int64_t gpus) {
   const SubmitFlags& flags = submission.flags;
   json::Array env;
-  env.push_back(env_var("workers", std::to_string(flags.workers)));
+  const bool is_ray = flags.type == JobType::kRay;
+  env.push_back(env_var("workers", std::to_string(is_ray ? flags.ray.replicas.value_or(0) : flags.workers)));
   env.push_back(env_var("gpus", std::to_string(flags.gpus)));
   if (flags.type == JobType::kEt) {
     env.push_back(env_var("minWorkers", std::to_string(submission.min_workers())));
@@ -54,8 +55,10 @@ json::Object resources_of(const Submission& submission, const PodRole& role) {
   both("memory", role.memory, role.memory_limit);
   const std::string_view gpu = submission.flags.gpu_topology ? "aliyun.com/gpu" : kGpu;
   if (role.gpus > 0) both(gpu, std::to_string(role.gpus), "");
-  for (const auto& [device, count] : submission.devices) both(device, count, "");
-  if (submission.flags.rdma) both("rdma/hca", "1", "");
+  if (role.has_devices) {
+    for (const auto& [device, count] : submission.devices) both(device, count, "");
+    if (submission.flags.rdma) both("rdma/hca", "1", "");
+  }
   json::Object resources;
   if (!requests.empty()) resources["requests"] = std::move(requests);
   if (!limits.empty()) resources["limits"] = std::move(limits);

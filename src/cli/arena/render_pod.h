@@ -21,6 +21,7 @@ struct PodRole {
   const std::vector<KeyValue>* selector = nullptr;  // none: that of the job
   bool runs_command = true;
   bool has_data = true;
+  bool has_devices = true;        // those of --device and --rdma
   std::int64_t gang_minimum = 0;  // pods; 0: no gang labels
 };
 

@@ -15,6 +15,7 @@ json::Value ray_template(const Submission& submission, const RayRoleFlags& flags
   role.cpu = flags.cpu;
   role.memory = flags.memory;
   role.share_memory = submission.flags.share_memory;
+  role.has_devices = container == "ray-worker";
   // Ray starts the program; its pods only hold Ray.
   role.runs_command = false;
   json::Value pod = pod_template(submission, role);
@@ -70,6 +71,7 @@ json::Value ray_job(const Submission& submission) {
   if (ray.shutdown_after_finished)
     spec["ttlSecondsAfterFinished"] = seconds(submission.ttl_after_finished.value_or(std::chrono::seconds(10)));
   if (submission.active_deadline) spec["activeDeadlineSeconds"] = seconds(*submission.active_deadline);
+  if (flags.retry > 0) spec["backoffLimit"] = flags.retry;
   if (ray.suspend) spec["suspend"] = true;
   spec["rayClusterSpec"] = std::move(cluster);
   const JobTypeInfo& info = info_of(JobType::kRay);

@@ -105,6 +105,9 @@ void check_sync(const SubmitFlags& flags, Causes& causes) {
 }
 
 void check_pods(const SubmitFlags& flags, Causes& causes) {
+  causes.image("--image", flags.image);
+  causes.image("--sync-image", flags.sync_image);
+  causes.image("--tensorboard-image", flags.tensorboard_image);
   causes.at_least("--gpus", flags.gpus, 0);
   causes.at_least("--workers", flags.workers, flags.type == JobType::kTf ? 0 : 1);
   causes.at_least("--retry", flags.retry, 0);

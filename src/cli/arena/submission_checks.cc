@@ -20,6 +20,7 @@ void check_nproc(const SubmitFlags& flags, Causes& causes) {
 
 void check_tf_role(std::string_view role, const TfRoleFlags& flags, Causes& causes) {
   const auto flag = [&](std::string_view name) { return fmt::format("--{}-{}", role, name); };
+  causes.image(flag("image"), flags.image);
   causes.quantity(flag("cpu"), flags.cpu);
   causes.quantity(flag("cpu-limit"), flags.cpu_limit);
   causes.quantity(flag("memory"), flags.memory);
@@ -66,7 +67,7 @@ void check_tf(const SubmitFlags& flags, Submission& made, Causes& causes) {
 void check_et(const SubmitFlags& flags, Submission& made, Causes& causes) {
   const EtFlags& et = flags.et;
   causes.at_least("--max-wait-time", et.max_wait_seconds, 0);
-  causes.at_least("--job-backoff-limit", et.job_backoff_limit, 0);
+  causes.at_least("--job-backoff-limit", et.job_backoff_limit.value_or(0), 0);
   causes.one_of("--job-restart-policy", et.job_restart_policy, {"", "Never", "OnFailure"});
   causes.one_of("--worker-restart-policy", et.worker_restart_policy, {"", "Never", "OnFailure"});
   made.launcher_selector = read_selector("--launcher-selector", et.launcher_selector, causes);
@@ -101,14 +102,16 @@ void check_ray(const SubmitFlags& flags, Submission& made, Causes& causes) {
   causes.at_least("--worker-num-of-hosts", ray.hosts, 1);
   causes.at_least("--autoscaler-idle-timeout-seconds", ray.autoscaler_idle_seconds, 0);
   for (const auto& [role, given] : {std::pair{"head", &ray.head}, std::pair{"worker", &ray.worker}}) {
+    causes.image(fmt::format("--{}-image", role), given->image);
     causes.quantity(fmt::format("--{}-cpu", role), given->cpu);
     causes.quantity(fmt::format("--{}-memory", role), given->memory);
     causes.at_least(fmt::format("--{}-gpu", role), given->gpus, -1);
   }
+  causes.image("--autoscaler-image", ray.autoscaler_image);
   causes.quantity("--autoscaler-cpu", ray.autoscaler_cpu);
   causes.quantity("--autoscaler-memory", ray.autoscaler_memory);
   causes.one_of("--head-service-type", ray.head_service_type, {"ClusterIP", "NodePort", "LoadBalancer"});
-  causes.one_of("--upscaling-mode", ray.upscaling_mode, {"Default", "Aggressive", "Conservative"});
+  causes.one_of("--autoscaler-upscaling-mode", ray.upscaling_mode, {"Default", "Aggressive", "Conservative"});
   if (ray.suspend && !ray.shutdown_after_finished)
     causes.add("--suspend", "needs --shutdown-after-finished: only such a Ray job can be suspended");
   made.active_deadline = causes.time("--active-deadline-seconds", ray.active_deadline, false);
@@ -144,6 +147,11 @@ void Causes::absolute(std::string_view flag, std::string_view path) {
 void Causes::quantity(std::string_view flag, std::string_view text) {
   if (text.empty()) return;
   if (auto checked = check_quantity(text); !checked) add(flag, std::move(checked.error().message));
+}
+
+void Causes::image(std::string_view flag, std::string_view text) {
+  if (text.empty()) return;
+  if (auto checked = check_image(text); !checked) add(flag, std::move(checked.error().message));
 }
 
 std::optional<Duration> Causes::time(std::string_view flag, std::string_view text, bool may_be_zero) {

@@ -33,6 +33,7 @@ struct Causes {
   void absolute(std::string_view flag, std::string_view path);
   // Nothing given is nothing wrong.
   void quantity(std::string_view flag, std::string_view text);
+  void image(std::string_view flag, std::string_view text);
   std::optional<Duration> time(std::string_view flag, std::string_view text, bool may_be_zero);
 };
 

@@ -72,7 +72,7 @@ struct EtFlags {
   Strings worker_annotation;
   std::string job_restart_policy;
   std::string worker_restart_policy;
-  std::int64_t job_backoff_limit = 6;
+  std::optional<std::int64_t> job_backoff_limit;
   std::string ssh_secret;
 };
 

@@ -7,9 +7,9 @@ namespace CLI {
 class App;
 }
 
-namespace gangway::arena {
+namespace gangway::cli::arena {
 
 // Those of all types, and those of the one that `flags.type` says. Sets the type's own defaults.
-void add_submit_flags(CLI::App& command, cli::arena::SubmitFlags& flags);
+void add_submit_flags(CLI::App& command, SubmitFlags& flags);
 
-}  // namespace gangway::arena
+}  // namespace gangway::cli::arena

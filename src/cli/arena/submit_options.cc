@@ -1,4 +1,4 @@
-#include "arena_flags.h"
+#include "cli/arena/submit_options.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,8 @@
 #include <optional>
 #include <string>
 
-namespace gangway::arena {
+namespace gangway::cli::arena {
 namespace {
-
-using cli::arena::JobType;
-using cli::arena::Strings;
-using cli::arena::SubmitFlags;
-using cli::arena::TfRoleFlags;
 
 // Names flags of one command, group by group. Of one that is given twice the last counts, as scripts that append
 // expect.
@@ -67,6 +62,7 @@ void add_common(CLI::App& command, SubmitFlags& flags) {
   job.list("-a,--annotation", flags.annotation, "KEY=VALUE of the job and its pods; may be repeated");
   job.list("-l,--label", flags.label, "KEY=VALUE of the job and its pods; may be repeated");
   job.text("--shell", flags.shell, "sh or bash");
+  job.number("--retry", flags.retry, "How often it may fail and start again");
   job.flag("--rdma", flags.rdma, "Use RDMA devices");
   job.text("--model-name", flags.model_name, "Noted in the job's record");
   job.text("--model-source", flags.model_source, "Noted in the job's record");
@@ -106,7 +102,6 @@ void add_scheduling(CLI::App& command, SubmitFlags& flags) {
 void add_workers(CLI::App& command, SubmitFlags& flags) {
   FlagSet size(command, "Job");
   size.number("--workers", flags.workers, flags.type == JobType::kPytorch ? "Pods, the master included" : "Workers");
-  size.number("--retry", flags.retry, "How often it may fail and start again");
   size.number("--min-workers", flags.min_workers, "Workers that are enough: it is elastic, and may shrink to so many");
 }
 
@@ -138,7 +133,7 @@ void add_tf_role(FlagSet& set, const std::string& role, TfRoleFlags& flags) {
 }
 
 void add_tf(CLI::App& command, SubmitFlags& flags) {
-  cli::arena::TfFlags& tf = flags.tf;
+  TfFlags& tf = flags.tf;
   FlagSet roles(command, "Roles");
   roles.number("--ps", tf.ps, "Parameter servers");
   roles.number("--ps-gpus", tf.ps_gpus, "GPUs of each of them");
@@ -155,11 +150,11 @@ void add_tf(CLI::App& command, SubmitFlags& flags) {
 }
 
 void add_ray(CLI::App& command, SubmitFlags& flags) {
-  cli::arena::RayFlags& ray = flags.ray;
+  RayFlags& ray = flags.ray;
   FlagSet cluster(command, "Ray cluster");
-  cluster.number("--worker-replicas", ray.replicas, "Workers");
-  cluster.number("--worker-min-replicas", ray.min_replicas, "At least so many (0: --worker-replicas)");
-  cluster.number("--worker-max-replicas", ray.max_replicas, "At most so many (0: --worker-replicas)");
+  cluster.number("--worker-replicas,--workers", ray.replicas, "Workers");
+  cluster.number("--worker-min-replicas,--min-workers", ray.min_replicas, "At least so many (0: --worker-replicas)");
+  cluster.number("--worker-max-replicas,--max-workers", ray.max_replicas, "At most so many (0: --worker-replicas)");
   cluster.number("--worker-num-of-hosts", ray.hosts, "Pods of each worker");
   for (auto [role, given] : {std::pair{"head", &ray.head}, std::pair{"worker", &ray.worker}}) {
     cluster.text(fmt::format("--{}-image", role), given->image, "Its image, instead of --image");
@@ -183,11 +178,12 @@ void add_ray(CLI::App& command, SubmitFlags& flags) {
   scaling.text("--autoscaler-image-pull-policy", ray.autoscaler_pull_policy, "Its pull policy");
   scaling.number("--autoscaler-idle-timeout-seconds,--idle-timeout-seconds", ray.autoscaler_idle_seconds,
                  "Remove workers that were idle for so long");
-  scaling.text("--upscaling-mode", ray.upscaling_mode, "Default, Aggressive or Conservative");
+  scaling.text("--autoscaler-upscaling-mode,--upscaling-mode", ray.upscaling_mode,
+               "Default, Aggressive or Conservative");
 }
 
 void add_et(CLI::App& command, SubmitFlags& flags) {
-  cli::arena::EtFlags& et = flags.et;
+  EtFlags& et = flags.et;
   flags.min_workers = 1;
   flags.max_workers = 1000;
   FlagSet elastic(command, "Elastic training");
@@ -199,7 +195,7 @@ void add_et(CLI::App& command, SubmitFlags& flags) {
   elastic.list("--worker-annotation", et.worker_annotation, "KEY=VALUE of the workers");
   elastic.text("--job-restart-policy", et.job_restart_policy, "Never or OnFailure, of the launcher");
   elastic.text("--worker-restart-policy", et.worker_restart_policy, "Never or OnFailure, of the workers");
-  elastic.number("--job-backoff-limit", et.job_backoff_limit, "How often the launcher may fail (6)");
+  elastic.number("--job-backoff-limit", et.job_backoff_limit, "How often the launcher may fail (--retry, or 6)");
   elastic.text("--ssh-secret", et.ssh_secret, "A Secret with keys, instead of made ones");
 }
 
@@ -209,7 +205,8 @@ void add_mpi(CLI::App& command, SubmitFlags& flags) {
   mpi.flag("--mounts-on-launcher", flags.mounts_on_launcher, "Mount the data on the launcher, too");
   mpi.text("--clean-task-policy", flags.clean_task_policy, "Pods to remove at the end: None, Running or All");
   mpi.text("--share-memory", flags.share_memory, "Size of /dev/shm (2Gi)");
-  if (flags.type == JobType::kHorovod) mpi.number("--ssh-port", flags.ssh_port, "The port of sshd");
+  if (flags.type == JobType::kHorovod)
+    mpi.number("--ssh-port", flags.ssh_port, "Noted in the job's record: workers are reached without sshd");
 }
 
 }  // namespace
@@ -247,4 +244,4 @@ void add_submit_flags(CLI::App& command, SubmitFlags& flags) {
   add_workers(command, flags);
 }
 
-}  // namespace gangway::arena
+}  // namespace gangway::cli::arena

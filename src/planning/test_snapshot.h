@@ -123,6 +123,7 @@ class TestCluster {
   }
   std::vector<std::string> tickets(const Plan& plan) const {
     std::vector<std::string> lines;
+    lines.reserve(plan.tickets.size());
     for (const Ticket& ticket : plan.tickets) lines.push_back(text(ticket));
     return lines;
   }

@@ -23,7 +23,7 @@ std::int64_t annotated(const json::Value& job, std::string_view key, std::int64_
   return number_of(json::string_at(job, {"metadata", "annotations", key}), otherwise);
 }
 
-JobRole role_from(std::string name, const json::Value& spec, std::int64_t usual_count) {
+JobRole role_from(std::string_view name, const json::Value& spec, std::int64_t usual_count) {
   JobRole role;
   role.name = lower(name);
   role.count = role.minimum = json::integer_at(spec, {"replicas"}, usual_count);
@@ -35,7 +35,7 @@ JobRole role_from(std::string name, const json::Value& spec, std::int64_t usual_
 
 std::vector<JobRole> replica_roles(const json::Object& specs) {
   std::vector<JobRole> roles;
-  for (const auto& [name, spec] : specs) roles.push_back(role_from(std::string(name), spec, 1));
+  for (const auto& [name, spec] : specs) roles.push_back(role_from(name, spec, 1));
   // Whoever comes first here speaks for the job.
   for (const std::string_view chief : {"launcher", "master", "chief"}) {
     const auto at = std::find_if(roles.begin(), roles.end(), [&](const JobRole& role) { return role.name == chief; });

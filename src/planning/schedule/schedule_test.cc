@@ -11,7 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::kNow;
-using testing::Size;
 using testing::TestCluster;
 
 constexpr std::int64_t kLow = 100;
